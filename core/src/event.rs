@@ -1,0 +1,275 @@
+//! The one typed event log.
+//!
+//! Everything that anyone may want to show is one [`Event`]. Reports, the blkparse text, the picture and the
+//! tests read this log and nothing else. Letters and their order follow blktrace; the rest (locks, lines, tags,
+//! hctx runs, CPU contexts, device stages) uses the kernel's own nouns.
+
+use serde::{Deserialize, Serialize};
+
+/// Serial number of a request, unique in a run (not the tag, not a slot).
+pub type RqId = u32;
+/// Serial number of a bio, unique in a run.
+pub type BioId = u32;
+/// Index of a logical CPU.
+pub type CpuId = u16;
+/// Index of a task (fio job process or batch thread) in [`crate::topology::Topology::tasks`].
+pub type TaskId = u16;
+/// Index of a request queue (a disk) in [`crate::topology::Topology::queues`].
+pub type QueueId = u16;
+/// Index of an hctx over all queues, in [`crate::topology::Topology::hctxs`].
+pub type HctxId = u16;
+/// Index of a lock or shared cache line in [`crate::topology::Topology::objects`].
+pub type ObjectId = u32;
+
+/// What a bio or request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Op {
+    /// Read.
+    Read,
+    /// Write; direct writes are synchronous (`WS` in blkparse).
+    Write,
+}
+
+/// Which blocks an event is about, in 512-byte sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Extent {
+    /// Direction.
+    pub op: Op,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors.
+    pub sectors: u32,
+}
+
+/// Which kind of execution context a CPU was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Context {
+    /// A task, in user mode or in a system call.
+    Task,
+    /// A hard interrupt.
+    HardIrq,
+    /// A softirq.
+    SoftIrq,
+    /// A kblockd worker.
+    Kworker,
+    /// No context: the device itself, or an idle CPU.
+    Idle,
+}
+
+/// Where an inserted request went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// The software queue (`ctx`) of this CPU.
+    Ctx(CpuId),
+    /// The dispatch list of the hctx.
+    DispatchList,
+    /// The elevator.
+    Elevator,
+}
+
+/// A stage inside a device, as a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Null device: its fixed service time.
+    Service,
+    /// Controller front end: fetch and parse.
+    Controller,
+    /// RAID firmware engine.
+    Firmware,
+    /// Member disk of a RAID volume: its front end, including its queue.
+    Member,
+    /// Waiting for a flash die.
+    DieWait,
+    /// Flash die busy with this request.
+    Die,
+    /// Write buffer of an SSD.
+    WriteBuffer,
+    /// Waiting for and using the link to the host.
+    Link,
+}
+
+/// Why a task sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sleep {
+    /// No free tag in its hctx's tag bitmap.
+    Tag,
+    /// Waiting for completions (`io_getevents`, `io_uring_enter`, or the end of a synchronous I/O).
+    Io,
+    /// thinktime, a rate limit, startdelay.
+    Timer,
+    /// Waiting for other jobs (stonewall) or the end of the job.
+    Done,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[allow(missing_docs)] // a field is named by its type, above
+pub enum Kind {
+    // --- blktrace letters -------------------------------------------------------------------------
+    /// `Q`: a bio arrived at the queue.
+    Queue { bio: BioId, queue: QueueId, extent: Extent },
+    /// `X`: a bio was split; `extent` is the whole, `at_sector` the first sector of the second part.
+    Split { bio: BioId, queue: QueueId, extent: Extent, at_sector: u64 },
+    /// `M`: the bio was merged at the back of `rq`.
+    BackMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `F`: the bio was merged at the front of `rq`.
+    FrontMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `G`: a request was obtained. `rq` is 0 where the letter precedes the allocation (before 4.20).
+    GetRequest { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `P`: the task's plug was empty and received its first request.
+    Plug { queue: QueueId },
+    /// `U` (explicit) or `UT` (because the task sleeps): a plug, or one group of it, is flushed.
+    Unplug { queue: QueueId, count: u32, explicit: bool },
+    /// `I`: inserted in a ctx list, dispatch list or elevator.
+    Insert { rq: RqId, queue: QueueId, hctx: HctxId, place: Place, extent: Extent },
+    /// `D`: issued to the driver.
+    Issue { rq: RqId, queue: QueueId, hctx: HctxId, extent: Extent },
+    /// `R`: put back by the driver.
+    Requeue { rq: RqId, queue: QueueId, hctx: HctxId, extent: Extent },
+    /// `C`: completed. `cpu` of the event is the completing CPU.
+    Complete { rq: RqId, queue: QueueId, extent: Extent },
+
+    // --- life of a request between the letters ------------------------------------------------------
+    /// The request for `bio` now exists and holds `tag` of `hctx`.
+    TagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
+    /// `task` found no free tag and sleeps on wait queue `wait_queue` (0 to 7).
+    TagWait { bio: BioId, hctx: HctxId, wait_queue: u8 },
+    /// The tag went back to the bitmap.
+    TagFree { rq: RqId, hctx: HctxId, tag: u32 },
+    /// The request joined the task's plug, which now holds `count`.
+    PlugAdd { rq: RqId, queue: QueueId, count: u32 },
+    /// The request joined `hctx->dispatch` without an `I` (refused by the driver or out of budget).
+    DispatchListAdd { rq: RqId, hctx: HctxId },
+    /// The request left its ctx list, elevator or dispatch list and is in the hands of a dispatcher.
+    Dequeue { rq: RqId, hctx: HctxId, from: Place },
+    /// The application was told: the bio's whole latency from submission is `lat_ns`.
+    BioEnd { bio: BioId, lat_ns: u64 },
+
+    // --- hctx ---------------------------------------------------------------------------------------
+    /// A run of the hctx begins on this CPU.
+    RunBegin { hctx: HctxId },
+    /// The run ends after sending `sent` requests.
+    RunEnd { hctx: HctxId, sent: u32 },
+    /// An asynchronous run was asked for; a kworker on `target` does it after `delay_ns`.
+    RunScheduled { hctx: HctxId, target: CpuId, delay_ns: u64 },
+    /// The doorbell was rung for `count` commands.
+    Doorbell { hctx: HctxId, count: u32 },
+    /// `dispatch_busy` of the hctx changed.
+    DispatchBusy { hctx: HctxId, value: u8 },
+
+    // --- locks and lines ----------------------------------------------------------------------------
+    /// This CPU starts to spin on a lock held by `holder`, behind `waiters` others.
+    LockWait { lock: ObjectId, holder: CpuId, waiters: u16 },
+    /// This CPU took the lock after spinning `wait_ns`; fetching its line from CPU `from` cost `transfer_ns`.
+    LockAcquire { lock: ObjectId, wait_ns: u64, transfer_ns: u32, from: CpuId },
+    /// This CPU released the lock.
+    LockRelease { lock: ObjectId, held_ns: u64 },
+    /// A shared line moved from CPU `from` to this CPU; `wait_ns` is the queueing for the line itself.
+    LineTransfer { line: ObjectId, from: CpuId, transfer_ns: u32, wait_ns: u32 },
+
+    // --- CPUs and tasks -----------------------------------------------------------------------------
+    /// The context of the event began on this CPU (for a task: it was switched in).
+    ContextBegin,
+    /// The context of the event ended or was switched out.
+    ContextEnd,
+    /// The task entered a system call that hands over `count` I/Os (0: it only collects).
+    SyscallEnter { count: u32 },
+    /// The task left the system call.
+    SyscallExit,
+    /// The task sleeps.
+    TaskSleep { why: Sleep },
+    /// The task was made runnable by this CPU.
+    TaskWake { task: TaskId },
+    /// A completion interrupt of `hctx` (or of a host's reply queue) was raised for this CPU.
+    Irq { hctx: HctxId },
+    /// A completion was sent to CPU `target` by an inter-processor interrupt.
+    Ipi { target: CpuId },
+
+    // --- device -------------------------------------------------------------------------------------
+    /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, member or
+    /// engine. Logged when the stage is decided, so both times may lie ahead of the event.
+    DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
+}
+
+/// One entry of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Event {
+    /// Simulated time, ns.
+    pub at_ns: u64,
+    /// The CPU on which it happened.
+    pub cpu: CpuId,
+    /// The context that CPU was in.
+    pub context: Context,
+    /// The task whose context it was; [`NO_TASK`] for interrupts, kworkers and devices.
+    pub task: TaskId,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// [`Event::task`] of events outside any task.
+pub const NO_TASK: TaskId = TaskId::MAX;
+
+impl Kind {
+    /// The blktrace action letters of this event (`Q`, `UT`, ...), if blktrace has one for it.
+    pub fn letter(&self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Queue { .. } => "Q",
+            Kind::Split { .. } => "X",
+            Kind::BackMerge { .. } => "M",
+            Kind::FrontMerge { .. } => "F",
+            Kind::GetRequest { .. } => "G",
+            Kind::Plug { .. } => "P",
+            Kind::Unplug { explicit: true, .. } => "U",
+            Kind::Unplug { explicit: false, .. } => "UT",
+            Kind::Insert { .. } => "I",
+            Kind::Issue { .. } => "D",
+            Kind::Requeue { .. } => "R",
+            Kind::Complete { .. } => "C",
+            _ => return None,
+        })
+    }
+}
+
+/// The log: off (a run for numbers alone) or a buffer that the owner drains.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    on: bool,
+    events: Vec<Event>,
+}
+
+impl Log {
+    /// Turns logging on or off; what was logged stays.
+    pub fn set_on(&mut self, on: bool) {
+        self.on = on;
+    }
+
+    /// Whether events are kept.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// What was logged since the last [`Log::clear`].
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Forgets the events, keeps the memory.
+    pub fn clear(&mut self) {
+        self.events.clear();
+    }
+
+    /// Appends an event if the log is on.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        if self.on {
+            self.events.push(event);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Machine presets: CPUs and the one table of costs.
+//!
+//! Every number is ns and comes from the public sources named beside it; `[E]` marks an estimate with its range.
+//! No cost is tuned for one case.
+
+use serde::Serialize;
+
+/// Costs of one machine, ns. Names follow the ids of the cost table in `docs/costs.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[allow(missing_docs)] // one line each in the preset below, where the source stands
+pub struct Costs {
+    pub syscall: u32,
+    pub fio_user: u32,
+    pub aio: u32,
+    pub uring: u32,
+    pub dio: u32,
+    pub rq_alloc: u32,
+    pub plug_flush: u32,
+    pub ctx_insert: u32,
+    pub ctx_dequeue: u32,
+    pub run_hctx: u32,
+    pub scan_hctx: u32,
+    pub scsi_queue_rq: u32,
+    pub hba_fire: u32,
+    pub nvme_queue_rq: u32,
+    pub null_queue_rq: u32,
+    pub doorbell: u32,
+    pub irq: u32,
+    pub complete: u32,
+    pub softirq: u32,
+    pub ipi_send: u32,
+    pub ipi_receive: u32,
+    pub ipi_latency: u32,
+    pub wake: u32,
+    pub wake_latency: u32,
+    pub context_switch: u32,
+    pub kworker_queue: u32,
+    pub kworker_latency: u32,
+    pub timer: u32,
+    pub atomic_local: u32,
+    pub line_smt: u32,
+    pub line_socket: u32,
+    pub line_remote: u32,
+    pub spinlock_local: u32,
+}
+
+/// A machine preset.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Name used in scenarios.
+    pub name: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// Sockets (each one NUMA node).
+    pub sockets: u16,
+    /// Physical cores of a socket.
+    pub cores_per_socket: u16,
+    /// Hardware threads of a core.
+    pub threads_per_core: u16,
+    /// Its costs.
+    pub costs: Costs,
+}
+
+impl Machine {
+    /// Logical CPUs. Numbering is Linux's usual one: first threads of all cores, then second threads.
+    pub fn cpus(&self) -> u16 {
+        self.sockets * self.cores_per_socket * self.threads_per_core
+    }
+}
+
+/// Two sockets Skylake-SP, mitigations on; column SKX of the cost table. Line transfers as measured on the
+/// Gold 6242 (same mesh and UPI).
+const SKX: Costs = Costs {
+    syscall: 300,          // in and out, KPTI and retpoline [E 100-600; XRP 351]
+    fio_user: 700,         // per I/O, one clock read [measured 640; 980 with HT]
+    aio: 450,              // io_submit body per iocb with its share of io_getevents [E 300-700]
+    uring: 150,            // sqe and cqe [E 80-250]
+    dio: 350,              // direct I/O set-up, page pin, bio [E 200-600]
+    rq_alloc: 250,         // queue enter, tag, rq init, plug add [E 150-400]
+    plug_flush: 60,        // per request [E 30-120]
+    ctx_insert: 80,        // under ctx->lock [E 50-150]
+    ctx_dequeue: 150,      // one-by-one: ctx pick, lock, list_del, bitmap [E 100-300]
+    run_hctx: 120,         // blk_mq_run_hw_queue entry, srcu [E 60-250]
+    scan_hctx: 16,         // per hctx in run_hw_queues [12-21, Desai 2020]
+    scsi_queue_rq: 450,    // prep and budget without shared lines [E 300-700]
+    hba_fire: 350,         // megaraid build and fire with its MMIO write [E 250-600]
+    nvme_queue_rq: 180,    // with doorbell share [E 110-300; XRP 113]
+    null_queue_rq: 100,    // [E 50-200]
+    doorbell: 100,         // visible CPU cost of a posted MMIO write [E 60-150]
+    irq: 900,              // MSI-X entry and exit, warm [E 500-1500]
+    complete: 700,         // driver, blk_mq_end_request, bio_endio, aio completion [E 400-1200]
+    softirq: 250,          // raise and run, once a batch [E 150-500]
+    ipi_send: 300,         // remote completion, sender [E 150-600]
+    ipi_receive: 900,      // and receiver [E 450-1800]
+    ipi_latency: 500,      // until the receiver is interrupted [E 300-1000]
+    wake: 1200,            // try_to_wake_up of a remote idle CPU, sender [E]
+    wake_latency: 4000,    // until the woken task runs [E 2000-40000]
+    context_switch: 1500,  // voluntary [E 1000-2500]
+    kworker_queue: 500,    // queue_work [E]
+    kworker_latency: 5000, // until the worker runs [E 2000-15000; 5-12 us seen in a VM]
+    timer: 800,            // hrtimer fire [E 500-1500]
+    atomic_local: 7,       // atomic RMW on a line already mine [perfbook 7.0]
+    line_smt: 7,           // from the SMT sibling [7.4, nviennot]
+    line_socket: 48,       // same socket [47-48, nviennot]
+    line_remote: 136,      // other socket [136, nviennot]
+    spinlock_local: 12,    // lock and unlock, line mine [E; perfbook 15.4]
+};
+
+/// A desktop of the 2020s, mitigations light; column DT of the cost table.
+const DESKTOP: Costs = Costs {
+    syscall: 80,
+    fio_user: 350,
+    aio: 220,
+    uring: 70,
+    dio: 140,
+    rq_alloc: 90,
+    plug_flush: 25,
+    ctx_insert: 35,
+    ctx_dequeue: 60,
+    run_hctx: 50,
+    scan_hctx: 7,
+    scsi_queue_rq: 200,
+    hba_fire: 200,
+    nvme_queue_rq: 80,
+    null_queue_rq: 45,
+    doorbell: 80,
+    irq: 500,
+    complete: 250,
+    softirq: 120,
+    ipi_send: 200,
+    ipi_receive: 600,
+    ipi_latency: 300,
+    wake: 700,
+    wake_latency: 2500,
+    context_switch: 900,
+    kworker_queue: 300,
+    kworker_latency: 3000,
+    timer: 400,
+    atomic_local: 4,
+    line_smt: 7,
+    line_socket: 20,
+    line_remote: 20, // one socket: never used
+    spinlock_local: 8,
+};
+
+/// All machine presets.
+pub const MACHINES: &[Machine] = &[
+    Machine {
+        name: "xeon-gold-6150-2s",
+        label: "2 x Xeon Gold 6150 (2 sockets, 36 cores, 72 CPUs)",
+        sockets: 2,
+        cores_per_socket: 18,
+        threads_per_core: 2,
+        costs: SKX,
+    },
+    Machine {
+        name: "desktop",
+        label: "desktop (8 cores, 16 CPUs)",
+        sockets: 1,
+        cores_per_socket: 8,
+        threads_per_core: 2,
+        costs: DESKTOP,
+    },
+    Machine {
+        name: "small",
+        label: "small machine (4 CPUs)",
+        sockets: 1,
+        cores_per_socket: 4,
+        threads_per_core: 1,
+        costs: DESKTOP,
+    },
+];
+
+/// The machine of this name.
+pub fn machine(name: &str) -> Option<&'static Machine> {
+    MACHINES.iter().find(|m| m.name == name)
+}

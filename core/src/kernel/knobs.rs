@@ -1,0 +1,345 @@
+//! Policy knobs: what differs between kernel versions and can be overridden one by one.
+
+use crate::diag::nearest;
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// Declares an enum whose variants have names for text.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$vmeta])* $variant),+ }
+
+        impl $name {
+            /// The names of all values.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+        }
+
+        impl Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($name::$variant => $text),+ })
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ();
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text { $($text => Ok($name::$variant),)+ _ => Err(()) }
+            }
+        }
+
+        impl KnobValue for $name {
+            const KIND: &'static str = "choice";
+            const CHOICES: &'static [&'static str] = Self::NAMES;
+        }
+    };
+}
+
+/// A type that a knob can have.
+pub trait KnobValue: FromStr + Display + Copy {
+    /// `bool`, `number` or `choice`.
+    const KIND: &'static str;
+    /// Allowed words of a choice.
+    const CHOICES: &'static [&'static str] = &[];
+}
+
+impl KnobValue for bool {
+    const KIND: &'static str = "bool";
+    const CHOICES: &'static [&'static str] = &["true", "false"];
+}
+
+impl KnobValue for u32 {
+    const KIND: &'static str = "number";
+}
+
+choice! {
+    /// Order of requests inside a plug.
+    PlugOrder {
+        /// Tail insertion.
+        Fifo = "fifo",
+        /// Head insertion (5.16 to 6.12).
+        Lifo = "lifo",
+    }
+}
+choice! {
+    /// When the plug is sorted at flush.
+    PlugSort {
+        /// Always, by (ctx, sector).
+        Always = "always",
+        /// More than two requests and several queues.
+        MultiQueue = "multi-queue",
+        /// Never.
+        Never = "never",
+    }
+}
+choice! {
+    /// Which requests of the plug a bio tries to merge with.
+    PlugMerge {
+        /// All of the same queue, newest first.
+        All = "all",
+        /// The newest one of the same queue.
+        Newest = "newest",
+    }
+}
+choice! {
+    /// Who may fill a whole plug.
+    FullPlug {
+        /// Queues with one hctx.
+        SingleQueue = "single-queue",
+        /// One hctx, or the driver has commit_rqs, or the disk rotates.
+        SingleOrCommit = "single-or-commit",
+        /// Everyone.
+        Always = "always",
+    }
+}
+choice! {
+    /// How a run of an hctx takes requests from the ctx lists with scheduler none.
+    DispatchMode {
+        /// All requests of all pending ctxs in one list.
+        TakeAll = "take-all",
+        /// One at a time, round robin over ctxs.
+        OneByOne = "one-by-one",
+        /// One at a time for drivers with a budget (SCSI), else all.
+        OneByOneWithBudget = "one-by-one-with-budget",
+        /// One at a time while dispatch_busy is not zero, else all.
+        Busy = "busy",
+    }
+}
+choice! {
+    /// When an unplugged request goes to the driver at once.
+    DirectUnplugged {
+        /// Never.
+        Never = "never",
+        /// Several hctxs and a synchronous request.
+        MqSync = "mq-sync",
+        /// As mq-sync, or no elevator and hctx not busy.
+        MqSyncOrIdle = "mq-sync-or-idle",
+        /// No elevator and not (busy and (one hctx or asynchronous)).
+        NotBusy = "not-busy",
+    }
+}
+choice! {
+    /// What happens with scheduler none when a plug is flushed explicitly.
+    DirectAtFlush {
+        /// Always through the ctx list.
+        Never = "never",
+        /// Group by group while the hctx is not busy.
+        IdleGroup = "idle-group",
+        /// The whole plug if it holds one queue, busy or not; else group by group.
+        WholePlug = "whole-plug",
+        /// Each queue of the plug whole.
+        EachQueue = "each-queue",
+    }
+}
+choice! {
+    /// Where a request goes that the driver refused on direct issue.
+    RefusedTo {
+        /// Back to its ctx list.
+        Ctx = "ctx",
+        /// hctx->dispatch.
+        DispatchList = "dispatch-list",
+    }
+}
+choice! {
+    /// Which request the 128 KiB flush rule looks at.
+    FlushCheck {
+        /// The newest of the plug.
+        Newest = "newest",
+        /// The oldest of the plug (6.13 to 6.18 as recorded: the list became FIFO, the check kept the head).
+        Oldest = "oldest",
+    }
+}
+choice! {
+    /// Which kernels' counter decides that a plug is full.
+    PlugCount {
+        /// Requests of the same queue.
+        SameQueue = "same-queue",
+        /// All requests of the plug.
+        All = "all",
+    }
+}
+choice! {
+    /// Who is woken when a batch of tags was freed.
+    TagWake {
+        /// Every sleeper of one wait queue (non-exclusive waiters).
+        WholeQueue = "whole-queue",
+        /// wake_batch sleepers of one wait queue.
+        Batch = "batch",
+    }
+}
+choice! {
+    /// Where a completion runs if no other CPU is to do it, on a queue with one hctx.
+    CompleteIn {
+        /// In the hard interrupt.
+        HardIrq = "hardirq",
+        /// In the BLOCK softirq.
+        SoftIrq = "softirq",
+    }
+}
+choice! {
+    /// Where refused requests join hctx->dispatch.
+    DispatchAppend {
+        /// In front.
+        Front = "front",
+        /// At the end.
+        Tail = "tail",
+    }
+}
+
+/// A knob as the user sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct KnobInfo {
+    /// Name for `--set` and URLs.
+    pub name: &'static str,
+    /// `bool`, `number` or `choice`.
+    pub kind: &'static str,
+    /// Allowed words of a choice.
+    pub choices: &'static [&'static str],
+    /// What it does and which kernel function holds the rule.
+    pub help: &'static str,
+    /// Current value.
+    pub value: String,
+}
+
+/// Why a knob could not be set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KnobError {
+    /// No such knob.
+    #[error("there is no knob '{name}'{}", .near.map(|n| format!("; did you mean '{n}'?")).unwrap_or_default())]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest known name.
+        near: Option<&'static str>,
+    },
+    /// The value does not fit.
+    #[error("'{value}' is no value for {name}; use {allowed}")]
+    Value {
+        /// The knob.
+        name: &'static str,
+        /// The text given.
+        value: String,
+        /// What fits.
+        allowed: String,
+    },
+}
+
+macro_rules! knobs {
+    ($($(#[doc = $doc:literal])+ $name:ident : $ty:ty),+ $(,)?) => {
+        /// One row of policy knobs. Every field can be overridden alone by its name.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub struct Knobs { $($(#[doc = $doc])+ pub $name: $ty),+ }
+
+        impl Knobs {
+            /// The names of all knobs.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+            /// Sets one knob from text.
+            pub fn set(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+                match name {
+                    $(stringify!($name) => self.$name = parse(stringify!($name), value)?,)+
+                    _ => return Err(KnobError::Unknown {
+                        name: name.chars().take(60).collect(),
+                        near: nearest(name, Self::NAMES.iter().copied()),
+                    }),
+                }
+                Ok(())
+            }
+
+            /// All knobs with their values and descriptions.
+            pub fn list(&self) -> Vec<KnobInfo> {
+                vec![$(KnobInfo {
+                    name: stringify!($name),
+                    kind: <$ty as KnobValue>::KIND,
+                    choices: <$ty as KnobValue>::CHOICES,
+                    help: concat!($($doc),+).trim(),
+                    value: self.$name.to_string(),
+                }),+]
+            }
+        }
+    };
+}
+
+fn parse<T: KnobValue>(name: &'static str, value: &str) -> Result<T, KnobError> {
+    value.trim().parse().map_err(|_| KnobError::Value {
+        name,
+        value: value.chars().take(60).collect(),
+        allowed: if T::CHOICES.is_empty() {
+            String::from("a whole number from 0 to 4294967295")
+        } else {
+            T::CHOICES.join(", ")
+        },
+    })
+}
+
+knobs! {
+    /// Requests in a plug before it is flushed (BLK_MAX_REQUEST_COUNT; blk_add_rq_to_plug).
+    plug_max: u32,
+    /// The same when the plug holds several queues (blk_plug_max_rq_count).
+    plug_max_multi: u32,
+    /// Which requests plug_max counts (blk_attempt_plug_merge's request_count, later plug->rq_count).
+    plug_count: PlugCount,
+    /// A request of at least this many KiB in the plug makes the next one flush it (BLK_PLUG_FLUSH_SIZE); 0: no rule.
+    plug_flush_kib: u32,
+    /// Which request the plug_flush_kib rule looks at.
+    plug_flush_check: FlushCheck,
+    /// Order of the plug list (blk_add_rq_to_plug).
+    plug_order: PlugOrder,
+    /// When the plug is sorted at flush (plug_rq_cmp in blk_mq_flush_plug_list).
+    plug_sort: PlugSort,
+    /// Merge candidates in the plug (blk_attempt_plug_merge).
+    plug_merge: PlugMerge,
+    /// Who may fill a whole plug (blk_mq_submit_bio / blk_mq_make_request).
+    full_plug: FullPlug,
+    /// Others hold one request per queue in the plug (the same_queue_rq branch of blk_mq_make_request).
+    limited_plug: bool,
+    /// The limited plug emits P and U events (5.3 to 5.15).
+    limited_plug_traced: bool,
+    /// io_submit plugs calls of more than this many iocbs; 0: always (do_io_submit; AIO_PLUG_THRESHOLD).
+    aio_plug_above: u32,
+    /// Each direct I/O plugs its own bios (seen in 6.18: P and U around every request).
+    dio_plug: bool,
+    /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
+    dispatch_mode: DispatchMode,
+    /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).
+    dispatch_busy: bool,
+    /// Unplugged requests to the driver at once (blk_mq_make_request / blk_mq_submit_bio).
+    direct_unplugged: DirectUnplugged,
+    /// Direct issue at an explicit plug flush with none (blk_mq_sched_insert_requests, blk_mq_plug_issue_direct).
+    direct_at_flush: DirectAtFlush,
+    /// A U event is emitted when a plug is issued directly as a whole (absent 5.17 to 6.8).
+    direct_flush_traced: bool,
+    /// Where a refused direct request goes (__blk_mq_try_issue_directly).
+    refused_to: RefusedTo,
+    /// Where refused requests join hctx->dispatch (blk_mq_dispatch_rq_list).
+    dispatch_append: DispatchAppend,
+    /// Delay before a run is tried again after the driver lacked a resource, us (BLK_MQ_RESOURCE_DELAY); 0: none.
+    resource_delay_us: u32,
+    /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending).
+    run_tests_pending: bool,
+    /// The driver's queue_rqs takes a whole plug (NVMe, 5.16+).
+    queue_rqs: bool,
+    /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
+    batch_tags: bool,
+    /// Who is woken when tags are freed (sbitmap_queue_wake_up).
+    tag_wake: TagWake,
+    /// G is traced before the tag is allocated (trace_block_getrq in blk_mq_make_request before 4.20).
+    g_before_tag: bool,
+    /// Completion context on queues with one hctx (__blk_mq_complete_request).
+    complete_in: CompleteIn,
+    /// A SCSI completion runs all hctxs that have pending work (scsi_end_request before 5.10).
+    scsi_run_all: bool,
+    /// The LUN budget (device_busy) is taken before the tag instead of in queue_rq (scsi_mq_get_budget, 4.15+).
+    scsi_budget_first: bool,
+    /// The host_busy counter exists (scsi_host_queue_ready before 5.5).
+    scsi_host_busy: bool,
+    /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).
+    scsi_device_ref: bool,
+    /// Submission and completion share one NVMe queue lock (nvmeq->q_lock until 4.18).
+    nvme_shared_lock: bool,
+    /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
+    dev_resource: bool,
+}

@@ -1,0 +1,127 @@
+//! The rows. A new version is one more entry here.
+
+use super::*;
+
+/// A kernel version.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Name used on the command line and in URLs.
+    pub name: &'static str,
+    /// Which versions behave like this row, for people.
+    pub covers: &'static str,
+    /// Its knobs.
+    pub knobs: Knobs,
+}
+
+const K4_14: Knobs = Knobs {
+    plug_max: 16,
+    plug_max_multi: 16,
+    plug_count: PlugCount::SameQueue,
+    plug_flush_kib: 128,
+    plug_flush_check: FlushCheck::Newest,
+    plug_order: PlugOrder::Fifo,
+    plug_sort: PlugSort::Always,
+    plug_merge: PlugMerge::All,
+    full_plug: FullPlug::SingleQueue,
+    limited_plug: true,
+    limited_plug_traced: false,
+    aio_plug_above: 0,
+    dio_plug: false,
+    dispatch_mode: DispatchMode::TakeAll,
+    dispatch_busy: false,
+    direct_unplugged: DirectUnplugged::MqSync,
+    direct_at_flush: DirectAtFlush::Never,
+    direct_flush_traced: true,
+    refused_to: RefusedTo::Ctx,
+    dispatch_append: DispatchAppend::Front,
+    resource_delay_us: 0,
+    run_tests_pending: false,
+    queue_rqs: false,
+    batch_tags: false,
+    tag_wake: TagWake::WholeQueue,
+    g_before_tag: true,
+    complete_in: CompleteIn::HardIrq,
+    scsi_run_all: true,
+    scsi_budget_first: false,
+    scsi_host_busy: true,
+    scsi_device_ref: true,
+    nvme_shared_lock: true,
+    dev_resource: false,
+};
+
+const K4_15: Knobs = Knobs {
+    dispatch_mode: DispatchMode::OneByOneWithBudget,
+    run_tests_pending: true,
+    scsi_budget_first: true,
+    ..K4_14
+};
+
+const K4_16: Knobs = Knobs { tag_wake: TagWake::Batch, resource_delay_us: 3000, dev_resource: true, ..K4_15 };
+
+const K4_19: Knobs = Knobs {
+    dispatch_mode: DispatchMode::Busy,
+    dispatch_busy: true,
+    direct_unplugged: DirectUnplugged::MqSyncOrIdle,
+    direct_at_flush: DirectAtFlush::IdleGroup,
+    nvme_shared_lock: false,
+    ..K4_16
+};
+
+const K5_4: Knobs = Knobs {
+    plug_count: PlugCount::All,
+    plug_sort: PlugSort::MultiQueue,
+    full_plug: FullPlug::SingleOrCommit,
+    limited_plug_traced: true,
+    aio_plug_above: 2,
+    refused_to: RefusedTo::DispatchList,
+    g_before_tag: false,
+    complete_in: CompleteIn::SoftIrq,
+    scsi_device_ref: false,
+    ..K4_19
+};
+
+const K6_1: Knobs = Knobs {
+    plug_max: 32,
+    plug_max_multi: 64,
+    plug_order: PlugOrder::Lifo,
+    plug_sort: PlugSort::Never,
+    plug_merge: PlugMerge::Newest,
+    full_plug: FullPlug::Always,
+    limited_plug: false,
+    direct_unplugged: DirectUnplugged::NotBusy,
+    direct_at_flush: DirectAtFlush::WholePlug,
+    direct_flush_traced: false,
+    dispatch_append: DispatchAppend::Tail,
+    queue_rqs: true,
+    batch_tags: true,
+    scsi_run_all: false,
+    scsi_host_busy: false,
+    ..K5_4
+};
+
+const K6_12: Knobs = Knobs { direct_flush_traced: true, ..K6_1 };
+
+const K6_18: Knobs = Knobs {
+    plug_order: PlugOrder::Fifo,
+    plug_flush_check: FlushCheck::Oldest,
+    direct_at_flush: DirectAtFlush::EachQueue,
+    dio_plug: true,
+    ..K6_12
+};
+
+/// All rows, oldest first.
+pub const ROWS: &[Row] = &[
+    Row { name: "4.14", covers: "4.14 (with blk-mq switched on for SCSI)", knobs: K4_14 },
+    Row { name: "4.15", covers: "4.15", knobs: K4_15 },
+    Row { name: "4.16", covers: "4.16 to 4.18", knobs: K4_16 },
+    Row { name: "4.19", covers: "4.19, 4.20", knobs: K4_19 },
+    Row { name: "5.4", covers: "5.3 to 5.15", knobs: K5_4 },
+    Row { name: "6.1", covers: "5.17 to 6.8, as recorded on 6.1", knobs: K6_1 },
+    Row { name: "6.12", covers: "6.9 to 6.12", knobs: K6_12 },
+    Row { name: "6.18", covers: "6.13 to 6.18, as recorded on 6.18", knobs: K6_18 },
+];
+
+/// The row of this name.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|r| r.name == name)
+}

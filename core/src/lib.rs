@@ -1,0 +1,19 @@
+//! mqscope-core: a deterministic simulator of the Linux blk-mq I/O path.
+//!
+//! The core knows no browser, no wall clock, no threads, no files. One [`scenario::Scenario`] goes in; a [`Sim`]
+//! runs it; [`event::Event`]s and a [`report::Report`] come out. The same scenario gives the same log, byte for
+//! byte, natively and in wasm, stepped or run at once.
+
+pub mod device;
+pub mod diag;
+pub mod event;
+pub mod format;
+pub mod host;
+pub mod kernel;
+pub mod report;
+pub mod scenario;
+mod sim;
+pub mod topology;
+pub mod workload;
+
+pub use sim::Sim;

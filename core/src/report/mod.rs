@@ -1,0 +1,189 @@
+//! Numbers of a run, in the terms of fio, iostat and btt. All of them come from counters kept while the
+//! simulation runs; a report never looks into the simulation's private state.
+
+use serde::Serialize;
+
+/// Percentiles given for every latency, in percent.
+pub const PERCENTILES: [f64; 9] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
+
+/// The whole report. Rates are over the measured window (after the ramp).
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// Title of the scenario.
+    pub title: String,
+    /// Kernel row and its overrides, as text.
+    pub kernel: String,
+    /// Simulated time at the end, ns.
+    pub end_ns: u64,
+    /// Length of the measured window, ns.
+    pub window_ns: u64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// State hash, 16 hexadecimal digits.
+    pub state_hash: String,
+    /// All jobs together.
+    pub total: JobReport,
+    /// Each job section of the workload.
+    pub jobs: Vec<JobReport>,
+    /// Each queue (disk).
+    pub queues: Vec<QueueReport>,
+    /// CPU time by mode.
+    pub cpu: CpuReport,
+    /// Locks and lines, most time lost first, grouped by class.
+    pub objects: Vec<ObjectReport>,
+    /// Time series over the whole run.
+    pub series: Series,
+    /// What a user should know (clamped sizes, unsupported parts).
+    pub warnings: Vec<String>,
+}
+
+/// Latency statistics, ns.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Latency {
+    /// Samples.
+    pub count: u64,
+    /// Mean, ns.
+    pub mean_ns: f64,
+    /// Smallest, ns.
+    pub min_ns: u64,
+    /// Largest, ns.
+    pub max_ns: u64,
+    /// Values at [`PERCENTILES`], ns.
+    pub percentiles_ns: Vec<u64>,
+}
+
+/// Application's view, as fio reports it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct JobReport {
+    /// Job section.
+    pub name: String,
+    /// Processes.
+    pub processes: u32,
+    /// I/Os completed in the window.
+    pub ios: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Completed I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Submission latency: from the start of the system call until the I/O was handed over.
+    pub slat: Latency,
+    /// Completion latency: from hand-over until the application knew.
+    pub clat: Latency,
+    /// Whole latency.
+    pub lat: Latency,
+}
+
+/// Block layer's view, as iostat and btt report it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct QueueReport {
+    /// Disk name.
+    pub name: String,
+    /// Requests completed per second.
+    pub requests_per_s: f64,
+    /// Bios merged into requests, per second.
+    pub merges_per_s: f64,
+    /// Mean size of a completed request, sectors.
+    pub mean_sectors: f64,
+    /// Mean time from G to C, ns (iostat's await).
+    pub await_ns: f64,
+    /// Time average of requests between G and C (iostat's aqu-sz).
+    pub aqu_sz: f64,
+    /// Time average of requests between D and C.
+    pub in_flight: f64,
+    /// Largest number of requests between D and C.
+    pub in_flight_max: u32,
+    /// Share of time with at least one request between D and C.
+    pub utilisation: f64,
+    /// btt phases.
+    pub phases: Phases,
+    /// Requests that were issued straight by the submitter (no I event).
+    pub direct_issued: u64,
+    /// Requests that waited in a list.
+    pub inserted: u64,
+    /// Requests put back by the driver.
+    pub requeued: u64,
+    /// Requests dispatched by another CPU than the submitting one.
+    pub foreign_dispatched: u64,
+    /// Runs of hctxs.
+    pub runs: u64,
+    /// Runs that sent nothing.
+    pub empty_runs: u64,
+    /// Tag waits.
+    pub tag_waits: u64,
+}
+
+/// Mean times between letters, ns, as btt names them.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Phases {
+    /// Q to G: waiting for a request (tag).
+    pub q2g_ns: f64,
+    /// G to I: in the plug (0 if never inserted).
+    pub g2i_ns: f64,
+    /// I to D: in a ctx list, elevator or dispatch list; from G where the request was never inserted.
+    pub i2d_ns: f64,
+    /// D to C: driver and device.
+    pub d2c_ns: f64,
+    /// Q to C.
+    pub q2c_ns: f64,
+}
+
+/// CPU time over the window.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CpuReport {
+    /// CPUs in the machine.
+    pub cpus: u32,
+    /// Share of all CPU time, percent, busy in any way.
+    pub busy_percent: f64,
+    /// User time per I/O, ns.
+    pub user_ns: f64,
+    /// System time in tasks and kworkers without spinning, per I/O, ns.
+    pub system_ns: f64,
+    /// Hard interrupt time per I/O, ns.
+    pub irq_ns: f64,
+    /// Softirq time per I/O, ns.
+    pub softirq_ns: f64,
+    /// Time spent spinning for locks per I/O, ns.
+    pub spin_ns: f64,
+    /// Part of the above (not added to it) that is waiting for cache lines, per I/O, ns.
+    pub line_ns: f64,
+    /// All together per I/O, ns.
+    pub total_ns: f64,
+}
+
+/// One class of locks or lines.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ObjectReport {
+    /// Kernel name without indices.
+    pub class: String,
+    /// `lock` or `line`.
+    pub kind: String,
+    /// Members of the class.
+    pub members: u32,
+    /// Acquisitions or atomic operations, per I/O.
+    pub per_io: f64,
+    /// Acquisitions or atomic operations.
+    pub count: u64,
+    /// Share of acquisitions that found it taken.
+    pub contended: f64,
+    /// Mean wait of the contended ones, ns.
+    pub mean_wait_ns: f64,
+    /// Transfers of the line from another CPU.
+    pub transfers: u64,
+    /// Time lost: waiting and transfers, all CPUs, ns.
+    pub lost_ns: u64,
+}
+
+/// Counters in equal buckets of time over the whole run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Series {
+    /// Width of a bucket, ns.
+    pub bucket_ns: u64,
+    /// Completed I/Os in each bucket.
+    pub ios: Vec<u32>,
+    /// Completed bytes in each bucket.
+    pub bytes: Vec<u64>,
+    /// Sum of the latencies of these I/Os, ns.
+    pub lat_sum_ns: Vec<u64>,
+}

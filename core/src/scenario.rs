@@ -1,0 +1,193 @@
+//! Everything a run needs, as one plain value, with presets and a text form.
+
+use crate::kernel::{self, KnobError, Knobs};
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Longest run, ns (one hour).
+pub const DURATION_MAX_NS: u64 = 3_600_000_000_000;
+/// Most disks.
+pub const DEVICES_MAX: usize = 16;
+
+/// A run: machine, kernel, disks, workload, seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Shown above the picture.
+    #[serde(default)]
+    pub title: String,
+    /// Seed of all random draws.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// Simulated time after which the run ends, ns; it ends earlier if the workload does.
+    #[serde(default = "default_duration")]
+    pub duration_ns: u64,
+    /// Measured from here on, ns (fio's ramp_time counts as well).
+    #[serde(default)]
+    pub warmup_ns: u64,
+    /// Machine preset, see [`crate::host::MACHINES`].
+    #[serde(default = "default_machine")]
+    pub machine: String,
+    /// Kernel row, see [`kernel::ROWS`].
+    #[serde(default = "default_kernel")]
+    pub kernel: String,
+    /// Knobs overridden by name.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Disks, in the order in which jobs number them.
+    pub devices: Vec<DeviceConfig>,
+    /// What runs.
+    pub workload: Workload,
+}
+
+/// One disk and its queue settings. `None` means the preset's or kernel's default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// Disk name (`sdb`).
+    pub name: String,
+    /// Device preset, see [`crate::device::PRESETS`].
+    pub model: String,
+    /// Scheduler (`none`).
+    #[serde(default = "default_scheduler")]
+    pub scheduler: String,
+    /// Hardware contexts.
+    #[serde(default)]
+    pub nr_hw_queues: Option<u16>,
+    /// Tags of an hctx (nr_requests with scheduler none).
+    #[serde(default)]
+    pub nr_requests: Option<u32>,
+    /// Commands the LUN takes at once (SCSI budget).
+    #[serde(default)]
+    pub queue_depth: Option<u32>,
+    /// sysfs nomerges: 0, 1 or 2.
+    #[serde(default)]
+    pub nomerges: u8,
+    /// sysfs rq_affinity: 0, 1 or 2.
+    #[serde(default = "default_rq_affinity")]
+    pub rq_affinity: u8,
+    /// sysfs max_sectors_kb.
+    #[serde(default)]
+    pub max_sectors_kb: Option<u32>,
+    /// Fixed service time of a null device, ns.
+    #[serde(default)]
+    pub completion_ns: Option<u64>,
+    /// Size, bytes.
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// `major,minor` for blkparse text.
+    #[serde(default)]
+    pub dev: Option<(u32, u32)>,
+}
+
+impl DeviceConfig {
+    /// A disk with a preset's defaults.
+    pub fn new(name: &str, model: &str) -> Self {
+        Self {
+            name: name.into(),
+            model: model.into(),
+            scheduler: default_scheduler(),
+            nr_hw_queues: None,
+            nr_requests: None,
+            queue_depth: None,
+            nomerges: 0,
+            rq_affinity: default_rq_affinity(),
+            max_sectors_kb: None,
+            completion_ns: None,
+            size: None,
+            dev: None,
+        }
+    }
+}
+
+fn default_seed() -> u64 {
+    1
+}
+fn default_duration() -> u64 {
+    50_000_000
+}
+fn default_machine() -> String {
+    String::from("xeon-gold-6150-2s")
+}
+fn default_kernel() -> String {
+    String::from("4.14")
+}
+fn default_scheduler() -> String {
+    String::from("none")
+}
+fn default_rq_affinity() -> u8 {
+    1
+}
+
+/// Why a scenario cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// A knob override is wrong.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// A name is not known.
+    #[error("unknown {what} '{name}'; known: {known}")]
+    UnknownName {
+        /// Kind of name.
+        what: &'static str,
+        /// What was given.
+        name: String,
+        /// All known names.
+        known: String,
+    },
+    /// A value is out of range or contradicts another.
+    #[error("{field}: {problem}")]
+    Value {
+        /// Field of the scenario.
+        field: String,
+        /// What is wrong and what would fit.
+        problem: String,
+    },
+    /// The text form could not be read.
+    #[error("line {line}, column {column}: {message}")]
+    Text {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// The reader's words.
+        message: String,
+    },
+}
+
+impl Scenario {
+    /// The kernel row with the overrides applied.
+    pub fn knobs(&self) -> Result<Knobs, ScenarioError> {
+        let row = kernel::row(&self.kernel).ok_or_else(|| ScenarioError::UnknownName {
+            what: "kernel",
+            name: self.kernel.chars().take(60).collect(),
+            known: kernel::ROWS.iter().map(|r| r.name).collect::<Vec<_>>().join(", "),
+        })?;
+        let mut knobs = row.knobs.clone();
+        for (name, value) in &self.set {
+            knobs.set(name, value)?;
+        }
+        Ok(knobs)
+    }
+
+    /// Reads the TOML text form.
+    #[cfg(feature = "text")]
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start).min(text.len());
+            let before = text.get(..at).unwrap_or_default();
+            ScenarioError::Text {
+                line: before.matches('\n').count() + 1,
+                column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+                message: e.message().to_string(),
+            }
+        })
+    }
+
+    /// Writes the TOML text form.
+    #[cfg(feature = "text")]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,117 @@
+//! The fixed things of a run and their names, for everyone who draws or prints: CPUs, tasks, queues, hctxs,
+//! locks and lines. A value of its own so that a reader needs no access to the simulation's state.
+
+use crate::event::{CpuId, HctxId, QueueId};
+use serde::Serialize;
+
+/// Everything that does not change during a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Topology {
+    /// Logical CPUs in index order.
+    pub cpus: Vec<Cpu>,
+    /// Tasks that submit I/O.
+    pub tasks: Vec<Task>,
+    /// Request queues (disks).
+    pub queues: Vec<Queue>,
+    /// Hardware contexts of all queues.
+    pub hctxs: Vec<Hctx>,
+    /// Locks and shared cache lines.
+    pub objects: Vec<Object>,
+}
+
+/// A logical CPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cpu {
+    /// Socket (NUMA node) index.
+    pub socket: u16,
+    /// Physical core index over the machine; SMT siblings share it.
+    pub core: u16,
+}
+
+/// A task that submits I/O.
+#[derive(Clone, Debug, Serialize)]
+pub struct Task {
+    /// Name: the fio job section or the batch file.
+    pub name: String,
+    /// Process id shown in blkparse text.
+    pub pid: u32,
+    /// CPU on which it starts.
+    pub cpu: CpuId,
+    /// I/Os it keeps in flight at most.
+    pub iodepth: u32,
+}
+
+/// A request queue.
+#[derive(Clone, Debug, Serialize)]
+pub struct Queue {
+    /// Disk name (`nvme0n1`, `sdb`).
+    pub name: String,
+    /// Device model preset.
+    pub model: String,
+    /// Scheduler attached.
+    pub scheduler: String,
+    /// blkparse's `major,minor`.
+    pub dev: (u32, u32),
+    /// Tags (request slots) of one hctx.
+    pub nr_tags: u32,
+    /// Commands the device itself takes at once (LUN depth; tags where there is no budget).
+    pub queue_depth: u32,
+    /// Size, in sectors.
+    pub sectors: u64,
+    /// Indices into [`Topology::hctxs`].
+    pub hctxs: Vec<HctxId>,
+    /// Names of units inside the device (dies, members) as (label, count).
+    pub units: Vec<(String, u32)>,
+}
+
+/// A hardware context.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hctx {
+    /// The queue it belongs to.
+    pub queue: QueueId,
+    /// Index within the queue (`mq/N`).
+    pub index: u16,
+    /// CPUs mapped to it.
+    pub cpus: Vec<CpuId>,
+}
+
+/// What a shared object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObjectKind {
+    /// A spinlock.
+    Lock,
+    /// A cache line written by atomics.
+    Line,
+}
+
+/// Where a shared object stands in the picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "at", content = "index")]
+pub enum Site {
+    /// At the ctx of this CPU.
+    Ctx(CpuId),
+    /// At this hctx.
+    Hctx(HctxId),
+    /// At this queue (a LUN's counters).
+    Queue(QueueId),
+    /// At the host adapter.
+    Host,
+    /// At a tag bitmap of this hctx.
+    Tags(HctxId),
+    /// At a task (its completion ring).
+    Task(u16),
+}
+
+/// A lock or shared line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Object {
+    /// Kernel name, with indices: `ctx[3].lock`, `sdev->device_busy (sdb)`.
+    pub name: String,
+    /// Kernel name without indices, for grouping in tables: `ctx->lock`.
+    pub class: String,
+    /// Lock or line.
+    pub kind: ObjectKind,
+    /// Where it stands.
+    pub site: Site,
+}

@@ -1,0 +1,203 @@
+//! What is asked of the block layer: fio jobs and batch scripts, as plain values.
+//!
+//! [`JobSpec`] is one fio job section with every inherited and default value filled in; [`crate::format::fio`]
+//! makes it from text. [`BatchScript`] names exact bios for each `io_submit` call, as the recordings do;
+//! [`crate::format::iob`] makes it from text.
+
+use crate::event::Op;
+use serde::{Deserialize, Serialize};
+
+/// Largest number of processes a workload may have.
+pub const PROCESSES_MAX: u32 = 256;
+/// Largest iodepth of a process.
+pub const IODEPTH_MAX: u32 = 4096;
+
+/// All that runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// fio job sections.
+    Jobs(Vec<JobSpec>),
+    /// One thread that replays exact `io_submit` calls.
+    Batch(BatchScript),
+}
+
+/// How a job hands I/O to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// `pread`/`pwrite`: one I/O at a time.
+    Psync,
+    /// Linux AIO: `io_submit`, `io_getevents`.
+    Libaio,
+    /// io_uring.
+    IoUring,
+}
+
+/// Order of the offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Ascending.
+    Sequential,
+    /// Uniformly random.
+    Random,
+}
+
+/// A place or length inside a file: bytes or percent of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amount {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the file or device, 0 to 100.
+    Percent(f64),
+}
+
+/// One fio job section, complete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JobSpec {
+    /// Section name.
+    pub name: String,
+    /// ioengine.
+    pub engine: Engine,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Share of reads, percent: 100 for read and randread, 0 for write and randwrite.
+    pub rwmixread: u8,
+    /// Block size of reads and of writes, bytes; multiples of 512.
+    pub bs: [u32; 2],
+    /// I/Os in flight at most (1 for psync).
+    pub iodepth: u32,
+    /// I/Os handed over in one call.
+    pub iodepth_batch_submit: u32,
+    /// Completions to wait for in one call, at least.
+    pub iodepth_batch_complete_min: u32,
+    /// Completions taken in one call, at most; 0: all there are.
+    pub iodepth_batch_complete_max: u32,
+    /// Refill only when so few are in flight; 0: `iodepth`.
+    pub iodepth_low: u32,
+    /// Processes.
+    pub numjobs: u32,
+    /// Disks used, as indices into [`crate::scenario::Scenario::devices`]; several are used in turn.
+    pub files: Vec<u16>,
+    /// Start of the region.
+    pub offset: Amount,
+    /// Added to the offset for each further process.
+    pub offset_increment: Amount,
+    /// Length of the region; `None`: to the end.
+    pub size: Option<Amount>,
+    /// Bytes to transfer in all; `None`: `size`, once.
+    pub io_size: Option<Amount>,
+    /// O_DIRECT. Buffered I/O is not modelled yet; the reader warns.
+    pub direct: bool,
+    /// I/Os per second at most, for reads and writes.
+    pub rate_iops: [Option<u32>; 2],
+    /// Bytes per second at most, for reads and writes.
+    pub rate: [Option<u64>; 2],
+    /// Arrivals follow a Poisson process instead of equal steps.
+    pub rate_poisson: bool,
+    /// Pause after every `thinktime_blocks` I/Os, ns.
+    pub thinktime_ns: u64,
+    /// I/Os between two pauses.
+    pub thinktime_blocks: u32,
+    /// Part of the pause spent spinning, ns.
+    pub thinktime_spin_ns: u64,
+    /// Ends after this time, ns.
+    pub runtime_ns: Option<u64>,
+    /// Runs but does not count at first, ns.
+    pub ramp_time_ns: u64,
+    /// Starts over at the end of `size` until `runtime`.
+    pub time_based: bool,
+    /// Waits before it starts, ns.
+    pub startdelay_ns: u64,
+    /// CPUs it may run on.
+    pub cpus_allowed: Option<Vec<u16>>,
+    /// Each process gets one of `cpus_allowed` instead of all.
+    pub cpus_split: bool,
+    /// NUMA node it is bound to (`numa_cpu_nodes`, `numactl -N`).
+    pub numa_node: Option<u16>,
+    /// Scheduler to set on its disks.
+    pub ioscheduler: Option<String>,
+    /// Phase number: jobs of phase n start when all of phase n-1 have ended (`stonewall`).
+    pub phase: u32,
+    /// Polled completions (io_uring with hipri).
+    pub hipri: bool,
+}
+
+impl Default for JobSpec {
+    fn default() -> Self {
+        Self {
+            name: String::from("job"),
+            engine: Engine::Psync,
+            pattern: Pattern::Sequential,
+            rwmixread: 100,
+            bs: [4096, 4096],
+            iodepth: 1,
+            iodepth_batch_submit: 1,
+            iodepth_batch_complete_min: 1,
+            iodepth_batch_complete_max: 0,
+            iodepth_low: 0,
+            numjobs: 1,
+            files: vec![0],
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            size: None,
+            io_size: None,
+            direct: true,
+            rate_iops: [None; 2],
+            rate: [None; 2],
+            rate_poisson: false,
+            thinktime_ns: 0,
+            thinktime_blocks: 1,
+            thinktime_spin_ns: 0,
+            runtime_ns: None,
+            ramp_time_ns: 0,
+            time_based: false,
+            startdelay_ns: 0,
+            cpus_allowed: None,
+            cpus_split: false,
+            numa_node: None,
+            ioscheduler: None,
+            phase: 0,
+            hipri: false,
+        }
+    }
+}
+
+/// A thread that replays exact calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchScript {
+    /// Task name shown in the log.
+    pub name: String,
+    /// Steps in order.
+    pub steps: Vec<BatchStep>,
+}
+
+/// One line of a batch script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BatchStep {
+    /// Move the thread to this CPU.
+    Cpu(u16),
+    /// One `io_submit` call.
+    Submit(Vec<BatchIo>),
+    /// Wait until all that was submitted has completed.
+    Wait,
+    /// Sleep, ns.
+    Sleep(u64),
+}
+
+/// One I/O of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchIo {
+    /// Direction.
+    pub op: Op,
+    /// Disk index.
+    pub device: u16,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+}
