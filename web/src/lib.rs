@@ -1,0 +1,5 @@
+//! mqscope-web: the page around [`mqscope_core`].
+//!
+//! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
+//! the log into what is where, [`draw`] paints that, the panels ask and show.
+
