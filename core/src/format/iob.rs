@@ -1,1 +1,296 @@
-//! (being written)
+//! Batch scripts: exact lists of `io_submit` calls, the form in which kernel recordings keep their workload.
+//!
+//! One step a line; blank lines and everything from a word that starts with `#` are ignored:
+//!
+//! ```text
+//! cpu 1                    move the thread to CPU 1
+//! b r@100+4 w1@300+8       one io_submit call: read 4 KiB at KiB 100 of disk 0, write 8 KiB at KiB 300 of disk 1
+//! wait                     until all that was submitted has completed
+//! sleep 500                microseconds
+//! ```
+//!
+//! Offsets and lengths may have a fraction (`r@0.5+0.5` is sector 1), so that every script can be written.
+
+use super::text::{self, cap, clean, column, quote};
+use crate::diag::{Diagnostic, nearest};
+use crate::event::Op;
+use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS};
+use crate::workload::{BatchIo, BatchScript, BatchStep};
+use std::fmt::Write as _;
+
+/// Most bytes of a script.
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Most steps of a script.
+pub const STEPS_MAX: usize = 100_000;
+/// Most operations of one `io_submit` call.
+pub const OPS_MAX: usize = 256;
+/// Longest operation, bytes.
+pub const LEN_MAX: u64 = 8 << 20;
+/// First byte beyond which no operation may start (the largest block device that `loff_t` can address).
+pub const OFFSET_MAX: u64 = i64::MAX as u64;
+/// CPU numbers are below this (NR_CPUS of distribution kernels).
+pub const CPUS_MAX: u16 = 8192;
+/// The name of the task: the program that replays such scripts.
+pub const TASK_NAME: &str = "iob";
+
+const SECTOR: u64 = 512;
+const KEYWORDS: [&str; 5] = ["cpu", "b", "wait", "sleep", "fsync"];
+
+/// A script that can be run, and what the user should know about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// The steps; the name is [`TASK_NAME`].
+    pub script: BatchScript,
+    /// Warnings only.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    /// Number of disks the script needs: the highest index used, plus one.
+    pub fn devices(&self) -> u16 {
+        let ios = self.script.steps.iter().flat_map(|step| match step {
+            BatchStep::Submit(ios) => ios.as_slice(),
+            _ => &[],
+        });
+        ios.map(|io| io.device + 1).max().unwrap_or(0)
+    }
+}
+
+/// Reads a batch script. All errors are reported at once, in line order, with the warnings among them.
+pub fn parse(text: &[u8]) -> Result<Parsed, Vec<Diagnostic>> {
+    let text::Text { text, notes } = clean(text, TEXT_BYTES_MAX).map_err(|error| vec![error])?;
+    let mut reader = Reader { steps: Vec::new(), findings: notes };
+    for (index, line) in text.lines().enumerate() {
+        if reader.steps.len() >= STEPS_MAX {
+            reader.error(index, line, line, format!("More than {STEPS_MAX} steps."), "Shorten the script.");
+            break;
+        }
+        reader.line(index, line);
+    }
+    let findings = cap(reader.findings);
+    if findings.iter().any(Diagnostic::is_error) {
+        return Err(findings);
+    }
+    let script = BatchScript { name: TASK_NAME.into(), steps: reader.steps };
+    Ok(Parsed { script, warnings: findings })
+}
+
+/// Writes a script so that [`parse`] gives it back (the name is not part of the text).
+pub fn print(script: &BatchScript) -> String {
+    let mut out = String::new();
+    for step in &script.steps {
+        match step {
+            BatchStep::Cpu(cpu) => _ = write!(out, "cpu {cpu}"),
+            BatchStep::Wait => out.push_str("wait"),
+            BatchStep::Sleep(ns) => {
+                out.push_str("sleep ");
+                print_decimal(&mut out, *ns, 1000);
+            }
+            BatchStep::Submit(ios) => {
+                out.push('b');
+                ios.iter().for_each(|io| print_io(&mut out, io));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn print_io(out: &mut String, io: &BatchIo) {
+    out.push_str(match io.op {
+        Op::Read => " r",
+        Op::Write => " w",
+    });
+    if io.device > 0 {
+        _ = write!(out, "{}", io.device);
+    }
+    out.push('@');
+    print_decimal(out, io.offset, 1024);
+    out.push('+');
+    print_decimal(out, u64::from(io.len), 1024);
+}
+
+/// `value / unit` as an exact decimal; `unit` divides a power of ten.
+fn print_decimal(out: &mut String, value: u64, unit: u64) {
+    _ = write!(out, "{}", value / unit);
+    let mut rest = value % unit;
+    if rest > 0 {
+        out.push('.');
+    }
+    while rest > 0 {
+        rest *= 10;
+        _ = write!(out, "{}", rest / unit);
+        rest %= unit;
+    }
+}
+
+/// A decimal number times `unit`, if it is a whole number that fits.
+fn decimal(word: &str, unit: u64) -> Option<u64> {
+    const FRACTION_DIGITS_MAX: u32 = 10;
+    let (whole, fraction) = word.split_once('.').unwrap_or((word, "0"));
+    let digits = u32::try_from(fraction.len()).ok().filter(|n| (1..=FRACTION_DIGITS_MAX).contains(n))?;
+    let all_digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let scale = 10_u128.pow(digits);
+    let part = u128::from(fraction.parse::<u64>().ok()?) * u128::from(unit);
+    let whole = u128::from(whole.parse::<u64>().ok()?) * u128::from(unit);
+    if part % scale != 0 {
+        return None;
+    }
+    u64::try_from(whole + part / scale).ok()
+}
+
+struct Reader {
+    steps: Vec<BatchStep>,
+    findings: Vec<Diagnostic>,
+}
+
+impl Reader {
+    /// `at` is a part of `line`, the culprit.
+    fn error(&mut self, index: usize, line: &str, at: &str, message: impl Into<String>, remedy: &str) {
+        let (number, column) = place(index, line, at);
+        self.findings.push(Diagnostic::error(number, column, message, remedy));
+    }
+
+    fn warning(&mut self, index: usize, line: &str, at: &str, message: &str, remedy: &str) {
+        let (number, column) = place(index, line, at);
+        self.findings.push(Diagnostic::warning(number, column, message, remedy));
+    }
+
+    fn line(&mut self, index: usize, line: &str) {
+        if line.trim_start().starts_with('#') && line.contains("run with -d") {
+            self.warning(
+                index,
+                line,
+                "",
+                "The script asks for O_DSYNC (-d), so its writes carry FUA; FUA is not supported and the writes \
+                 are plain.",
+                "",
+            );
+        }
+        let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let Some(keyword) = words.next() else { return };
+        match keyword {
+            "cpu" => {
+                let cpu = words.next();
+                match cpu.and_then(|word| word.parse().ok()).filter(|cpu| *cpu < CPUS_MAX) {
+                    Some(cpu) => self.steps.push(BatchStep::Cpu(cpu)),
+                    None => self.error(
+                        index,
+                        line,
+                        cpu.unwrap_or(keyword),
+                        "'cpu' needs the number of a CPU.",
+                        "Write for example 'cpu 1'.",
+                    ),
+                }
+            }
+            "wait" => self.steps.push(BatchStep::Wait),
+            "sleep" => {
+                let usec = words.next();
+                match usec.and_then(|word| decimal(word, 1000)).filter(|ns| *ns <= DURATION_MAX_NS) {
+                    Some(ns) => self.steps.push(BatchStep::Sleep(ns)),
+                    None => self.error(
+                        index,
+                        line,
+                        usec.unwrap_or(keyword),
+                        "'sleep' needs microseconds, at most one hour.",
+                        "Write for example 'sleep 500'.",
+                    ),
+                }
+            }
+            "b" => {
+                let ops: Vec<&str> = words.by_ref().collect();
+                self.submit(index, line, &ops);
+            }
+            "fsync" => self.error(
+                index,
+                line,
+                keyword,
+                "fsync is not supported yet: flush requests are not simulated.",
+                "Take the line out to run the rest.",
+            ),
+            other => {
+                let message = format!("Unknown step '{}'.", quote(other));
+                let remedy = match nearest(other, KEYWORDS) {
+                    Some(name) => format!("Did you mean '{name}'? Known: {}.", KEYWORDS.join(", ")),
+                    None => format!("Known: {}.", KEYWORDS.join(", ")),
+                };
+                self.error(index, line, keyword, message, &remedy);
+                return;
+            }
+        }
+        if let Some(extra) = words.next() {
+            let message = format!("'{}' after a complete step.", quote(extra));
+            self.error(index, line, extra, message, "Write one step a line.");
+        }
+    }
+
+    fn submit(&mut self, index: usize, line: &str, ops: &[&str]) {
+        if ops.is_empty() {
+            self.warning(index, line, "", "'b' without operations submits nothing.", "");
+            return;
+        }
+        if let Some(first_extra) = ops.get(OPS_MAX) {
+            let message = format!("{} operations in one call; the most is {OPS_MAX}.", ops.len());
+            self.error(index, line, first_extra, message, "Spread them over several 'b' lines.");
+            return;
+        }
+        let mut ios = Vec::with_capacity(ops.len());
+        for op in ops {
+            match io(op) {
+                Ok(io) => ios.push(io),
+                Err(why) => {
+                    let message = format!("'{}': {why}", quote(op));
+                    self.error(index, line, op, message, "An operation is (r|w)[DISK]@OFFSET+LENGTH in KiB.");
+                }
+            }
+        }
+        self.steps.push(BatchStep::Submit(ios));
+    }
+}
+
+fn place(index: usize, line: &str, at: &str) -> (u32, u32) {
+    let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+    // `at` is borrowed from `line`, or empty where the whole line is meant.
+    let offset = (at.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+    let column = if at.is_empty() || offset > line.len() { 0 } else { column(line, offset) };
+    (number, column)
+}
+
+fn io(word: &str) -> Result<BatchIo, String> {
+    let (op, rest) = match word.split_at_checked(1) {
+        Some(("r", rest)) => (Op::Read, rest),
+        Some(("w", rest)) => (Op::Write, rest),
+        _ => return Err("it starts neither with r nor with w.".into()),
+    };
+    let (device, rest) = rest.split_once('@').ok_or("the '@' before the offset is missing.")?;
+    let (offset, len) = rest.split_once('+').ok_or("the '+' before the length is missing.")?;
+    let device = match device {
+        "" => 0,
+        digits => Some(digits)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok())
+            .filter(|n| usize::from(*n) < DEVICES_MAX)
+            .ok_or_else(|| format!("the disk number must be 0 to {}.", DEVICES_MAX - 1))?,
+    };
+    let bytes = |word: &str, what: &str| {
+        let bytes = decimal(word, 1024).ok_or_else(|| format!("the {what} is not a number of KiB."))?;
+        if bytes % SECTOR == 0 {
+            Ok(bytes)
+        } else {
+            Err(format!("the {what} is not a multiple of 512 bytes."))
+        }
+    };
+    let offset = bytes(offset, "offset")?;
+    let len = bytes(len, "length")?;
+    if len == 0 || len > LEN_MAX {
+        return Err(format!("the length must be more than 0 and at most {} KiB.", LEN_MAX / 1024));
+    }
+    if offset > OFFSET_MAX - len {
+        return Err("the offset is beyond the end of any disk.".into());
+    }
+    let len = u32::try_from(len).map_err(|_| "the length is too large.")?;
+    Ok(BatchIo { op, device, offset, len })
+}

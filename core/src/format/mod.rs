@@ -3,3 +3,4 @@
 pub mod blkparse;
 pub mod fio;
 pub mod iob;
+mod text;
