@@ -3,3 +3,7 @@
 //! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
 //! the log into what is where, [`draw`] paints that, the panels ask and show.
 
+pub mod config;
+pub mod preset;
+pub mod url;
+pub mod words;

@@ -1,0 +1,262 @@
+//! What the user chose, as one plain value: everything that the URL keeps and a run is built from. No browser here.
+
+use mqscope_core::kernel::{self, Knobs};
+use mqscope_core::scenario::{Scenario, ScenarioError};
+use std::collections::BTreeMap;
+
+/// Longest job text that is read, bytes.
+pub const JOB_MAX: usize = 64 * 1024;
+/// Most policy changes kept in the course of one run.
+pub const CHANGES_MAX: usize = 16;
+/// Slowest and fastest playing speed, simulated ns per second.
+pub const SPEED_RANGE: (f64, f64) = (1.0, 1e9);
+
+/// One of the two policies that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The first policy.
+    #[default]
+    A,
+    /// The second policy, on the same arrivals.
+    B,
+}
+
+impl Side {
+    /// Both, in order.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// 0 or 1.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// `A` or `B`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+}
+
+/// A kernel row and the knobs that differ from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Name of a row of [`kernel::ROWS`].
+    pub kernel: String,
+    /// Knobs overridden by name.
+    pub set: BTreeMap<String, String>,
+}
+
+impl Rules {
+    /// A row with overrides.
+    pub fn new(kernel: &str, set: &[(&str, &str)]) -> Self {
+        let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        Self { kernel: kernel.into(), set }
+    }
+
+    /// The knobs of the row with the overrides applied; the newest row where the name is not known.
+    pub fn knobs(&self) -> Knobs {
+        let row = kernel::row(&self.kernel).unwrap_or(&kernel::ROWS[kernel::ROWS.len() - 1]);
+        let mut knobs = row.knobs.clone();
+        for (name, value) in &self.set {
+            // Values that do not fit were refused when they were read; an old link must not stop the page.
+            let _ = knobs.set(name, value);
+        }
+        knobs
+    }
+
+    /// Sets one knob; a value equal to the row's own is no override.
+    pub fn set_knob(&mut self, name: &str, value: &str) {
+        let own = kernel::row(&self.kernel)
+            .and_then(|row| row.knobs.list().into_iter().find(|k| k.name == name))
+            .map(|k| k.value);
+        match own.as_deref() == Some(value) {
+            true => self.set.remove(name),
+            false => self.set.insert(name.into(), value.into()),
+        };
+    }
+
+    /// For people: `4.14`, or `4.14 with dispatch mode one-by-one`.
+    pub fn label(&self) -> String {
+        let mut parts = self.set.iter().map(|(k, v)| format!("{} {v}", k.replace('_', " ")));
+        match (parts.next(), self.set.len()) {
+            (None, _) => format!("kernel {}", self.kernel),
+            (Some(first), 1) => format!("kernel {}, {first}", self.kernel),
+            (Some(first), n) => format!("kernel {}, {first} and {} more", self.kernel, n - 1),
+        }
+    }
+}
+
+/// New rules from one moment of the run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The moment, ns.
+    pub at_ns: u64,
+    /// The rules from then on.
+    pub rules: Rules,
+}
+
+/// Rules at the start and how they change in the course of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Rules at the start.
+    pub start: Rules,
+    /// Changes in order of time, at most [`CHANGES_MAX`].
+    pub changes: Vec<Change>,
+}
+
+impl Policy {
+    /// The rules in force at a moment.
+    pub fn at(&self, now_ns: u64) -> &Rules {
+        self.changes.iter().rev().find(|c| c.at_ns <= now_ns).map_or(&self.start, |c| &c.rules)
+    }
+
+    /// New rules from `now_ns` on; what was planned for later is forgotten, as in any fork of history.
+    pub fn change(&mut self, now_ns: u64, rules: Rules) {
+        self.changes.retain(|c| c.at_ns < now_ns);
+        self.changes.truncate(CHANGES_MAX - 1);
+        self.changes.push(Change { at_ns: now_ns, rules });
+    }
+
+    /// New rules from the start.
+    pub fn restart(&mut self, rules: Rules) {
+        *self = Self { start: rules, changes: Vec::new() };
+    }
+}
+
+/// Everything a pair of runs is built from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Name of the preset that gives what is not said below.
+    pub preset: String,
+    /// The user's own fio job; `None`: the preset's.
+    pub job: Option<String>,
+    /// Values for `${NAME}` in the job.
+    pub answers: BTreeMap<String, String>,
+    /// Machine preset.
+    pub machine: Option<String>,
+    /// Device preset of all disks.
+    pub device: Option<String>,
+    /// Queue depth of all disks.
+    pub depth: Option<u32>,
+    /// Seed of all random draws.
+    pub seed: Option<u64>,
+    /// Simulated length, ns.
+    pub duration_ns: Option<u64>,
+    /// The two policies.
+    pub policies: [Policy; 2],
+}
+
+impl Config {
+    /// The policy of one side.
+    pub fn policy(&self, side: Side) -> &Policy {
+        &self.policies[side.index()]
+    }
+
+    /// The scenario of one side at its start. `base` has machine, disks and workload already.
+    pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
+        let mut scenario = base.clone();
+        let rules = &self.policy(side).start;
+        scenario.kernel.clone_from(&rules.kernel);
+        scenario.set.clone_from(&rules.set);
+        for device in &mut scenario.devices {
+            if let Some(model) = &self.device {
+                device.model.clone_from(model);
+            }
+            if self.depth.is_some() {
+                device.queue_depth = self.depth;
+            }
+        }
+        if let Some(machine) = &self.machine {
+            scenario.machine.clone_from(machine);
+        }
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.duration_ns = self.duration_ns.unwrap_or(scenario.duration_ns);
+        scenario.knobs()?;
+        Ok(scenario)
+    }
+}
+
+/// How the page looks at the run. Kept in the URL as well, but no run depends on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Policy on the stage.
+    pub side: Side,
+    /// Playhead, ns.
+    pub t_ns: u64,
+    /// Simulated ns per second on the wall.
+    pub speed: f64,
+    /// Whether it plays.
+    pub playing: bool,
+    /// Selected request.
+    pub selected: Option<u32>,
+    /// Colours.
+    pub theme: Theme,
+}
+
+/// Which colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system wishes.
+    #[default]
+    Auto,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl Theme {
+    /// Word for URLs and `data-theme`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The theme of this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Auto, Self::Light, Self::Dark].into_iter().find(|t| t.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knob_set_to_its_rows_value_is_no_override() {
+        let mut rules = Rules::new("4.14", &[]);
+        rules.set_knob("plug_max", "32");
+        assert_eq!(rules.knobs().plug_max, 32);
+        assert_eq!(rules.set.len(), 1);
+        rules.set_knob("plug_max", "16");
+        assert!(rules.set.is_empty());
+    }
+
+    #[test]
+    fn a_change_forgets_what_was_planned_for_later() {
+        let mut policy = Policy { start: Rules::new("4.14", &[]), changes: Vec::new() };
+        for (at, kernel) in [(10, "4.15"), (20, "4.19"), (15, "6.1")] {
+            policy.change(at, Rules::new(kernel, &[]));
+        }
+        let at = |t| policy.at(t).kernel.as_str();
+        assert_eq!([at(0), at(10), at(14), at(15), at(99)], ["4.14", "4.15", "4.15", "6.1", "6.1"]);
+        for at in 0..200 {
+            policy.change(100 + at, Rules::new("4.14", &[]));
+        }
+        assert_eq!(policy.changes.len(), CHANGES_MAX);
+        assert_eq!(policy.changes.last().unwrap().at_ns, 299);
+    }
+}
