@@ -1,0 +1,206 @@
+//! Streams of events and their first difference.
+
+use super::recording::{Actor, Line};
+use mqscope_core::Sim;
+use mqscope_core::event::{Context, Event, Extent, Kind, Op, QueueId};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Lines of context before a difference.
+const CONTEXT: usize = 4;
+
+/// A sequence of events whose order must be equal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// All events of one task.
+    Task(String),
+    /// All events of a device's workers.
+    Workers((u32, u32)),
+    /// D of a device, whoever issued.
+    Issues((u32, u32)),
+    /// C of a device.
+    Completions((u32, u32)),
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(name) => write!(f, "events of task {name}"),
+            Self::Workers((major, minor)) => write!(f, "events of the workers of {major},{minor}"),
+            Self::Issues((major, minor)) => write!(f, "order of D of {major},{minor}"),
+            Self::Completions((major, minor)) => write!(f, "order of C of {major},{minor}"),
+        }
+    }
+}
+
+/// Where recorded and simulated events part, with what came before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// In which stream.
+    pub stream: Stream,
+    /// Index of the first event that differs, from 1.
+    pub at: usize,
+    /// Events recorded and simulated in this stream.
+    pub lengths: (usize, usize),
+    /// (index from 1, recorded, simulated), the last ones around `at`; `None` where a side has ended.
+    pub rows: Vec<(usize, Option<String>, Option<String>)>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (recorded, simulated) = self.lengths;
+        writeln!(f, "{}: event {} ({recorded} recorded, {simulated} simulated)", self.stream, self.at)?;
+        writeln!(f, "         {:<34} simulated", "recorded")?;
+        for (index, left, right) in &self.rows {
+            let mark = if left == right { ' ' } else { '>' };
+            let text = |side: &Option<String>| side.clone().unwrap_or_else(|| String::from("(end)"));
+            writeln!(f, "  {mark} {index:>4} {:<34} {}", text(left), text(right))?;
+        }
+        Ok(())
+    }
+}
+
+/// The simulated log as lines of the same form as a recording.
+pub fn simulated(sim: &Sim) -> Vec<Line> {
+    sim.log().events().iter().filter_map(|event| line(sim, event)).collect()
+}
+
+fn line(sim: &Sim, event: &Event) -> Option<Line> {
+    let letter = event.kind.letter()?;
+    let (queue, extent, count) = subject(&event.kind)?;
+    let topology = sim.topology();
+    let actor = match event.context {
+        Context::Task => {
+            let name = topology.tasks.get(usize::from(event.task)).map(|t| t.name.clone());
+            Actor::Task(name.unwrap_or_default())
+        }
+        Context::Kworker => Actor::Worker,
+        Context::HardIrq | Context::SoftIrq | Context::Idle => Actor::Interrupt,
+    };
+    let rwbs = match extent.map(|e| e.0) {
+        None => "N",
+        Some(Op::Read) => "R",
+        Some(Op::Write) => "WS",
+    };
+    Some(Line {
+        dev: topology.queues.get(usize::from(queue)).map(|q| q.dev)?,
+        actor,
+        letter: letter.to_owned(),
+        rwbs: rwbs.to_owned(),
+        extent: extent.map(|(_, first, second)| (first, second)),
+        count,
+    })
+}
+
+type Blocks = (Op, u64, u64);
+
+/// Queue, blocks and plug depth of an event that has a letter.
+fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
+    let blocks = |e: &Extent| Some((e.op, e.sector, u64::from(e.sectors)));
+    Some(match kind {
+        Kind::Queue { queue, extent, .. }
+        | Kind::BackMerge { queue, extent, .. }
+        | Kind::FrontMerge { queue, extent, .. }
+        | Kind::GetRequest { queue, extent, .. }
+        | Kind::Insert { queue, extent, .. }
+        | Kind::Issue { queue, extent, .. }
+        | Kind::Requeue { queue, extent, .. }
+        | Kind::Complete { queue, extent, .. } => (*queue, blocks(extent), None),
+        Kind::Split { queue, extent, at_sector, .. } => {
+            (*queue, Some((extent.op, extent.sector, *at_sector)), None)
+        }
+        Kind::Plug { queue } => (*queue, None, None),
+        Kind::Unplug { queue, count, .. } => (*queue, None, Some(*count)),
+        _ => return None,
+    })
+}
+
+/// Splits lines into the streams that are compared. With `plain_unplug`, UT counts as U.
+pub fn streams(lines: &[Line], plain_unplug: bool) -> BTreeMap<Stream, Vec<String>> {
+    let mut streams: BTreeMap<Stream, Vec<String>> = BTreeMap::new();
+    for line in lines {
+        let shown = show(line, plain_unplug);
+        let mut push = |stream| streams.entry(stream).or_default().push(shown.clone());
+        match line.letter.as_str() {
+            // Whom an interrupt interrupted is chance.
+            "C" => push(Stream::Completions(line.dev)),
+            letter => {
+                match &line.actor {
+                    Actor::Task(name) => push(Stream::Task(name.clone())),
+                    Actor::Worker | Actor::Interrupt => push(Stream::Workers(line.dev)),
+                }
+                if letter == "D" {
+                    push(Stream::Issues(line.dev));
+                }
+            }
+        }
+    }
+    streams
+}
+
+fn show(line: &Line, plain_unplug: bool) -> String {
+    let letter = if plain_unplug && line.letter == "UT" { "U" } else { &line.letter };
+    let (major, minor) = line.dev;
+    let sign = if letter == "X" { '/' } else { '+' };
+    let head = format!("{letter:<2} {major},{minor} {:<2}", line.rwbs);
+    match (line.extent, line.count) {
+        (Some((first, second)), _) => format!("{head} {first} {sign} {second}"),
+        (None, Some(count)) => format!("{head} {count}"),
+        (None, None) => head.trim_end().to_owned(),
+    }
+}
+
+/// The first difference, streams of tasks first.
+pub(super) fn first_difference(
+    recorded: &BTreeMap<Stream, Vec<String>>,
+    simulated: &BTreeMap<Stream, Vec<String>>,
+) -> Option<Difference> {
+    let mut names: Vec<&Stream> = recorded.keys().chain(simulated.keys()).collect();
+    names.sort();
+    names.dedup();
+    names.into_iter().find_map(|stream| {
+        let side = |streams: &BTreeMap<Stream, Vec<String>>| streams.get(stream).cloned().unwrap_or_default();
+        difference(stream, &side(recorded), &side(simulated))
+    })
+}
+
+fn difference(stream: &Stream, left: &[String], right: &[String]) -> Option<Difference> {
+    let length = left.len().max(right.len());
+    let at = (0..length).find(|i| left.get(*i) != right.get(*i))?;
+    let rows = (at.saturating_sub(CONTEXT)..(at + CONTEXT).min(length))
+        .map(|i| (i + 1, left.get(i).cloned(), right.get(i).cloned()))
+        .collect();
+    Some(Difference { stream: stream.clone(), at: at + 1, lengths: (left.len(), right.len()), rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(events: &[&str]) -> BTreeMap<Stream, Vec<String>> {
+        BTreeMap::from([(Stream::Issues((8, 0)), events.iter().map(ToString::to_string).collect())])
+    }
+
+    #[test]
+    fn equal_streams_have_no_difference() {
+        assert_eq!(first_difference(&stream(&["a", "b"]), &stream(&["a", "b"])), None);
+    }
+
+    #[test]
+    fn a_swap_is_shown_with_both_sides() {
+        let found =
+            first_difference(&stream(&["a", "b", "c"]), &stream(&["a", "c", "b"])).expect("b and c differ");
+        assert_eq!(found.at, 2);
+        let text = found.to_string();
+        assert!(text.contains("order of D of 8,0: event 2 (3 recorded, 3 simulated)"), "{text}");
+        assert!(text.contains(">    2 b"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_stream_and_a_missing_tail_are_differences() {
+        assert!(first_difference(&stream(&["a"]), &BTreeMap::new()).is_some());
+        assert!(first_difference(&BTreeMap::new(), &stream(&["a"])).is_some());
+        let found = first_difference(&stream(&["a", "b"]), &stream(&["a"])).expect("b is missing");
+        assert_eq!(found.rows.last(), Some(&(2, Some("b".into()), None)));
+    }
+}
