@@ -4,6 +4,9 @@
 //! the log into what is where, [`draw`] paints that, the panels ask and show.
 
 pub mod config;
+pub mod draw;
+pub mod player;
 pub mod preset;
+pub mod scene;
 pub mod url;
 pub mod words;

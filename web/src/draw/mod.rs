@@ -1,0 +1,1 @@
+//! The picture: layout and motion as plain data, painted on a canvas.

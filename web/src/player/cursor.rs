@@ -1,0 +1,108 @@
+//! A simulation and the scene that its log has drawn so far.
+
+use crate::scene::Scene;
+use mqscope_core::Sim;
+use mqscope_core::event::Event;
+use mqscope_core::kernel::Knobs;
+use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::topology::Topology;
+use std::rc::Rc;
+
+/// What a user changed while the run was under way.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Knobs(Box<Knobs>),
+    QueueDepth(u16, u32),
+}
+
+/// A change and its place: the number of simulation events before it, which is exact where a time is not.
+#[derive(Clone, Debug)]
+pub(super) struct ChangeAt {
+    pub(super) position: u64,
+    pub(super) at_ns: u64,
+    pub(super) change: Change,
+}
+
+/// A place in the run. The simulation is at most one of its own steps ahead of the scene: the events of that step
+/// that the scene has not seen yet are what is left in the simulation's log.
+#[derive(Clone)]
+pub(super) struct Cursor {
+    pub(super) sim: Sim,
+    pub(super) scene: Scene,
+    /// Log events applied since the start.
+    pub(super) seq: u64,
+    /// Changes applied.
+    pub(super) changes: usize,
+    next: usize,
+}
+
+/// Rates and heat look back over this share of the run.
+const WINDOWS_PER_RUN: u64 = 400;
+
+impl Cursor {
+    pub(super) fn new(scenario: &Scenario) -> Result<(Self, Rc<Topology>), ScenarioError> {
+        let mut sim = Sim::new(scenario)?;
+        sim.log_mut().set_on(true);
+        let topology = Rc::new(sim.topology().clone());
+        let window_ns = (scenario.duration_ns / WINDOWS_PER_RUN).clamp(20_000, 1_000_000_000);
+        let scene = Scene::new(topology.clone(), sim.knobs(), window_ns);
+        Ok((Self { sim, scene, seq: 0, changes: 0, next: 0 }, topology))
+    }
+
+    /// Whether the scene has seen everything that the simulation has logged.
+    pub(super) fn at_rest(&self) -> bool {
+        self.next == self.sim.log().events().len()
+    }
+
+    /// Applies the changes whose place has come.
+    pub(super) fn apply_due_changes(&mut self, changes: &[ChangeAt]) {
+        while let Some(due) = changes.get(self.changes).filter(|c| c.position <= self.sim.events()) {
+            match &due.change {
+                Change::Knobs(knobs) => {
+                    self.sim.set_knobs((**knobs).clone());
+                    self.scene.set_knobs(knobs);
+                }
+                Change::QueueDepth(queue, depth) => self.sim.set_queue_depth(*queue, *depth),
+            }
+            self.changes += 1;
+        }
+    }
+
+    /// Time of the next event of the log, or of the next simulation step if that has to be made first.
+    pub(super) fn next_at_ns(&self) -> Option<u64> {
+        match self.sim.log().events().get(self.next) {
+            Some(event) => Some(event.at_ns.max(self.scene.now_ns())),
+            None => self.sim.next_event_ns(),
+        }
+    }
+
+    /// Applies the next event of the log, simulating as needed; `None` at the end of the run.
+    pub(super) fn apply_next(&mut self, changes: &[ChangeAt], end_ns: u64) -> Option<Event> {
+        while self.at_rest() {
+            self.sim.log_mut().clear();
+            self.next = 0;
+            self.apply_due_changes(changes);
+            if self.sim.next_event_ns().is_none_or(|at| at > end_ns) || !self.sim.step() {
+                return None;
+            }
+        }
+        let event = self.sim.log().events()[self.next];
+        self.next += 1;
+        self.seq += 1;
+        self.scene.apply(&event);
+        Some(event)
+    }
+
+    /// Bytes that a copy costs, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.scene.bytes() + sim_bytes(&self.sim)
+    }
+}
+
+/// The simulation does not tell its size; its topology and load do, about.
+fn sim_bytes(sim: &Sim) -> usize {
+    let t = sim.topology();
+    let depth: usize = t.tasks.iter().map(|t| t.iodepth as usize).sum();
+    let tags: usize = t.hctxs.iter().map(|h| t.queues[h.queue as usize].nr_tags as usize).sum();
+    size_of::<Sim>() + depth * 512 + tags * 16 + t.cpus.len() * 1024 + t.objects.len() * 160
+}

@@ -1,0 +1,500 @@
+//! Owns a simulation and plays it against wall time: forward, step by step, back, anywhere, and branched.
+//!
+//! Time travel is checkpoints plus re-simulation: the simulation is plain data and deterministic, so a state is
+//! reached again by cloning the nearest earlier [`Checkpoint`] and running on. A second cursor, the scout, runs
+//! ahead of the playhead in spare time; it lays checkpoints over the rest of the run and fills the [`Timeline`], so
+//! that a jump ahead is as cheap as one back. Policy changes are kept as a list of (position, change) and applied at
+//! exactly the same position on every pass.
+//!
+//! No browser types here: wall time comes in as milliseconds, and a clock for budgets can be lent
+//! ([`Player::set_clock`]).
+
+mod checkpoint;
+mod cursor;
+mod timeline;
+
+pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
+
+use crate::scene::Scene;
+use checkpoint::Checkpoints;
+use cursor::{Change, ChangeAt, Cursor};
+use mqscope_core::event::{Event, Kind, RqId};
+use mqscope_core::kernel::Knobs;
+use mqscope_core::report::Report;
+use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::topology::Topology;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Events kept for the event list.
+pub const RECENT_MAX: usize = 4096;
+/// Slowest playback, simulated ns per wall second.
+pub const SPEED_MIN: f64 = 10.0;
+/// Fastest playback, simulated ns per wall second.
+pub const SPEED_MAX: f64 = 1e9;
+/// Wall time that one [`Player::tick`] may spend on the playhead, ms (with a clock).
+const TICK_BUDGET_MS: f64 = 5.0;
+/// Wall time that one tick may spend on the scout, ms (with a clock).
+const SCOUT_BUDGET_MS: f64 = 2.0;
+/// Log events that one tick may apply without a clock.
+const TICK_BUDGET_EVENTS: u64 = 20_000;
+/// Log events that a step may search through before it gives up.
+const STEP_BUDGET_EVENTS: u64 = 400_000;
+/// Log events that a seek applies at once; the rest follows in ticks.
+const SEEK_BUDGET_EVENTS: u64 = 200_000;
+/// Events between two looks at the clock.
+const CLOCK_EVERY: u64 = 256;
+
+/// Plays a scenario.
+#[derive(Clone)]
+pub struct Player {
+    scenario: Rc<Scenario>,
+    topology: Rc<Topology>,
+    head: Cursor,
+    scout: Option<Cursor>,
+    changes: Vec<ChangeAt>,
+    checkpoints: Checkpoints,
+    timeline: Timeline,
+    recent: VecDeque<Event>,
+    recent_end: u64,
+    playing: bool,
+    speed: f64,
+    seeking: Option<u64>,
+    lag_ns: u64,
+    clock: Option<fn() -> f64>,
+    jumps: u64,
+}
+
+impl Player {
+    /// Builds the simulation at time 0, paused.
+    ///
+    /// # Errors
+    /// What [`mqscope_core::Sim::new`] says about the scenario.
+    pub fn new(scenario: Scenario) -> Result<Player, ScenarioError> {
+        let (cursor, topology) = Cursor::new(&scenario)?;
+        let mut checkpoints = Checkpoints::default();
+        checkpoints.add(&cursor);
+        Ok(Player {
+            scout: Some(cursor.clone()),
+            timeline: Timeline::new(scenario.duration_ns),
+            scenario: Rc::new(scenario),
+            topology,
+            head: cursor,
+            changes: Vec::new(),
+            checkpoints,
+            recent: VecDeque::with_capacity(RECENT_MAX),
+            recent_end: 0,
+            playing: false,
+            speed: 50_000.0,
+            seeking: None,
+            lag_ns: 0,
+            clock: None,
+            jumps: 0,
+        })
+    }
+
+    /// Lends a clock (wall ms, monotonic), with which ticks keep their time budget instead of an event budget.
+    pub fn set_clock(&mut self, clock: fn() -> f64) {
+        self.clock = Some(clock);
+    }
+
+    /// The scenario being played.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The fixed things of the run.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The fixed things, shared.
+    pub fn topology_rc(&self) -> Rc<Topology> {
+        self.topology.clone()
+    }
+
+    /// Playhead, ns; may lie between events.
+    pub fn now_ns(&self) -> u64 {
+        self.head.scene.now_ns()
+    }
+
+    /// End of the timeline, ns: the scenario's duration, or the end of the workload once that is known.
+    pub fn duration_ns(&self) -> u64 {
+        self.timeline.end_ns().unwrap_or(self.scenario.duration_ns)
+    }
+
+    /// Whether time runs.
+    pub fn playing(&self) -> bool {
+        self.playing
+    }
+
+    /// Lets time run or stand. Playing from the end starts over.
+    pub fn set_playing(&mut self, on: bool) {
+        if on && self.at_end() {
+            self.seek(0);
+        }
+        self.playing = on;
+    }
+
+    /// Whether the playhead is at the end.
+    pub fn at_end(&self) -> bool {
+        self.now_ns() >= self.duration_ns()
+    }
+
+    /// Simulated ns per wall second.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Sets the speed, clamped to [`SPEED_MIN`] and [`SPEED_MAX`].
+    pub fn set_speed(&mut self, ns_per_s: f64) {
+        if ns_per_s.is_finite() {
+            self.speed = ns_per_s.clamp(SPEED_MIN, SPEED_MAX);
+        }
+    }
+
+    /// How far the playhead was behind its due time at the last tick, ns: more than 0 where the machine cannot
+    /// simulate as fast as asked.
+    pub fn lag_ns(&self) -> u64 {
+        self.lag_ns
+    }
+
+    /// Where a long seek is heading while it is under way.
+    pub fn seeking(&self) -> Option<u64> {
+        self.seeking
+    }
+
+    /// Counts jumps (seek, step back, restart): who draws moves things at once instead of flying them.
+    pub fn jumps(&self) -> u64 {
+        self.jumps
+    }
+
+    /// Advances by `wall_ms` milliseconds of wall time since the last tick. Work per call is bounded; what could not
+    /// be done is lag, not debt: playback slows down instead of freezing the page.
+    pub fn tick(&mut self, wall_ms: f64) {
+        let begin = self.clock.map(|c| c());
+        self.lag_ns = 0;
+        if let Some(target) = self.seeking {
+            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, TICK_BUDGET_MS * 2.0) {
+                self.seeking = None;
+            }
+        } else if self.playing && wall_ms > 0.0 {
+            // A tab that slept must not jump: a frame counts for a quarter of a second at most.
+            let ahead = (self.speed * wall_ms.min(250.0) / 1e3).max(1.0) as u64;
+            let due = (self.now_ns() + ahead).min(self.duration_ns());
+            if !self.run_to(due, TICK_BUDGET_EVENTS, begin, TICK_BUDGET_MS) {
+                self.lag_ns = due - self.now_ns();
+            }
+            if self.at_end() {
+                self.playing = false;
+            }
+        }
+        if self.lag_ns == 0 {
+            self.run_scout(TICK_BUDGET_EVENTS / 4, SCOUT_BUDGET_MS);
+        }
+    }
+
+    /// Runs the scout by up to `events` log events; false once everything is explored.
+    pub fn explore(&mut self, events: u64) -> bool {
+        self.run_scout(events, f64::INFINITY);
+        self.scout.is_some()
+    }
+
+    /// To the next event that changes the picture, and stands there.
+    pub fn step_event(&mut self) {
+        self.playing = false;
+        self.finish_seek();
+        for _ in 0..STEP_BUDGET_EVENTS {
+            match self.apply_next() {
+                Some(event) if changes_picture(&event.kind) => return,
+                Some(_) => {}
+                None => return self.head.scene.pass_to(self.duration_ns()),
+            }
+        }
+    }
+
+    /// To the previous event that changed the picture, and stands there.
+    pub fn step_back(&mut self) {
+        self.playing = false;
+        self.finish_seek();
+        // Events are numbered from 1; the state after event n is position n.
+        let here = self.head.seq;
+        let mut shown = (0..self.recent.len() as u64)
+            .map(|back| here - back)
+            .filter(|&seq| self.event_at(seq).is_some_and(|e| changes_picture(&e.kind)));
+        // The last shown event is what stands on the screen now, unless time has passed since.
+        let last = shown.next().or_else(|| self.shown_before(here + 1)).unwrap_or(0);
+        let fresh = self.event_at(last).is_some_and(|e| e.at_ns < self.now_ns());
+        let target = if fresh { last } else { shown.next().or_else(|| self.shown_before(last)).unwrap_or(0) };
+        self.go_to_seq(target);
+    }
+
+    /// Until the next stage of this request (its next event, or the next stage inside the device), and stands there.
+    pub fn step_stage(&mut self, rq: RqId) {
+        self.playing = false;
+        self.finish_seek();
+        for _ in 0..STEP_BUDGET_EVENTS {
+            let span = self.head.scene.request(rq).and_then(|r| r.next_span_ns(self.now_ns()));
+            let next_at = self.head.next_at_ns();
+            if let Some(span) = span
+                && next_at.is_none_or(|at| at > span)
+            {
+                return self.head.scene.pass_to(span);
+            }
+            let Some(event) = self.apply_next() else { return };
+            if concerns(&event.kind, rq) {
+                return;
+            }
+        }
+    }
+
+    /// To this time, forward or back. What was explored is reached at once (nearest checkpoint plus re-simulation);
+    /// beyond it the way is finished in ticks, see [`Player::seeking`].
+    pub fn seek(&mut self, ns: u64) {
+        let target = ns.min(self.duration_ns());
+        self.seeking = None;
+        self.jumps += 1;
+        let from = self.checkpoints.before_time(target);
+        if target < self.now_ns() || from.is_some_and(|c| c.seq > self.head.seq) {
+            let checkpoint = from.map(|c| c.cursor.clone());
+            if let Some(cursor) = checkpoint {
+                self.restore(cursor);
+            }
+        }
+        if !self.run_to(target, SEEK_BUDGET_EVENTS, None, f64::INFINITY) {
+            self.seeking = Some(target);
+        }
+    }
+
+    /// Changes policy from the playhead on. What was known about the future is dropped; seeking back before this
+    /// moment and forth again meets the change at exactly the same place.
+    pub fn apply_from_now(&mut self, knobs: Knobs) {
+        self.change(Change::Knobs(Box::new(knobs)));
+    }
+
+    /// Changes a disk's queue depth from the playhead on.
+    pub fn apply_queue_depth_from_now(&mut self, queue: u16, depth: u32) {
+        self.change(Change::QueueDepth(queue, depth));
+    }
+
+    /// The changes made so far: when, and what they are called.
+    pub fn changes(&self) -> impl Iterator<Item = u64> {
+        self.changes.iter().map(|c| c.at_ns)
+    }
+
+    /// Another scenario, from its start; speed and play state stay.
+    ///
+    /// # Errors
+    /// As [`Player::new`]; the old run goes on.
+    pub fn restart_with(&mut self, scenario: Scenario) -> Result<(), ScenarioError> {
+        let fresh = Player::new(scenario)?;
+        let (playing, speed, clock, jumps) = (self.playing, self.speed, self.clock, self.jumps + 1);
+        *self = Player { playing, speed, clock, jumps, ..fresh };
+        Ok(())
+    }
+
+    /// What is where at the playhead.
+    pub fn scene(&self) -> &Scene {
+        &self.head.scene
+    }
+
+    /// The last events up to the playhead, oldest first; at most [`RECENT_MAX`].
+    pub fn recent_events(&self) -> impl DoubleEndedIterator<Item = &Event> + ExactSizeIterator {
+        self.recent.iter()
+    }
+
+    /// Serial number of the last event applied; events are numbered from 1.
+    pub fn position(&self) -> u64 {
+        self.head.seq
+    }
+
+    /// Numbers from the start up to the playhead.
+    pub fn report(&self) -> Report {
+        self.head.sim.report()
+    }
+
+    /// Policy in force at the playhead.
+    pub fn knobs(&self) -> &Knobs {
+        self.head.sim.knobs()
+    }
+
+    /// Hash of the simulation's state, the same on every platform.
+    pub fn state_hash(&self) -> u64 {
+        self.head.sim.state_hash()
+    }
+
+    /// The whole run in buckets, as far as it has been explored, with marks.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// A second player in the same state that goes its own way from here. Checkpoints are shared.
+    pub fn fork(&self) -> Player {
+        self.clone()
+    }
+
+    /// Bytes held by checkpoints, about.
+    pub fn checkpoint_bytes(&self) -> usize {
+        self.checkpoints.bytes()
+    }
+
+    fn change(&mut self, change: Change) {
+        self.finish_seek();
+        let position = self.head.sim.events();
+        self.changes.truncate(self.head.changes);
+        self.changes.push(ChangeAt { position, at_ns: self.now_ns(), change });
+        self.checkpoints.drop_after(self.head.seq);
+        self.timeline.forget_after(self.head.seq, self.now_ns());
+        self.scout = Some(self.head.clone());
+        // Where one simulation step logged several events, the rest of them come before the change.
+        self.head.apply_due_changes(&self.changes);
+    }
+
+    fn finish_seek(&mut self) {
+        if let Some(target) = self.seeking.take() {
+            self.run_to(target, u64::MAX, None, f64::INFINITY);
+        }
+    }
+
+    fn restore(&mut self, cursor: Cursor) {
+        self.recent.clear();
+        self.recent_end = cursor.seq;
+        self.head = cursor;
+    }
+
+    /// Applies the next event of the log to the scene and remembers it.
+    fn apply_next(&mut self) -> Option<Event> {
+        let Some(event) = self.head.apply_next(&self.changes, self.scenario.duration_ns) else {
+            self.timeline.finish(&self.head, self.scenario.duration_ns);
+            return None;
+        };
+        self.timeline.add(self.head.seq, &event);
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(event);
+        self.recent_end = self.head.seq;
+        if self.head.at_rest() {
+            self.checkpoints.add_if_due(&self.head);
+        }
+        Some(event)
+    }
+
+    /// Runs the playhead to `target`; false if the budget ended first.
+    fn run_to(&mut self, target: u64, events: u64, begin: Option<f64>, budget_ms: f64) -> bool {
+        let mut done = 0;
+        while self.head.next_at_ns().is_some_and(|at| at <= target) {
+            if done >= events && (begin.is_none() || budget_ms.is_infinite()) {
+                return false;
+            }
+            if done % CLOCK_EVERY == CLOCK_EVERY - 1
+                && let (Some(clock), Some(begin)) = (self.clock, begin)
+                && clock() - begin > budget_ms
+            {
+                return false;
+            }
+            if self.apply_next().is_none() {
+                break;
+            }
+            done += 1;
+        }
+        self.head.scene.pass_to(target);
+        true
+    }
+
+    fn run_scout(&mut self, events: u64, budget_ms: f64) {
+        let Some(mut scout) = self.scout.take() else { return };
+        if scout.seq < self.head.seq {
+            scout = self.head.clone();
+        }
+        let begin = self.clock.map(|c| c());
+        for done in 0..events {
+            let Some(event) = scout.apply_next(&self.changes, self.scenario.duration_ns) else {
+                self.timeline.finish(&scout, self.scenario.duration_ns);
+                return;
+            };
+            self.timeline.add(scout.seq, &event);
+            if scout.at_rest() {
+                self.checkpoints.add_if_due(&scout);
+            }
+            if done % CLOCK_EVERY == CLOCK_EVERY - 1
+                && let (Some(clock), Some(begin)) = (self.clock, begin)
+                && clock() - begin > budget_ms
+            {
+                break;
+            }
+        }
+        self.scout = Some(scout);
+    }
+
+    fn event_at(&self, seq: u64) -> Option<&Event> {
+        let back = self.recent_end.checked_sub(seq)? as usize;
+        self.recent.len().checked_sub(back + 1).and_then(|i| self.recent.get(i))
+    }
+
+    /// Position of the last event before position `before` that changed the picture, found by re-simulation.
+    fn shown_before(&self, before: u64) -> Option<u64> {
+        let mut upper = before;
+        while upper > 0 {
+            let mut cursor = self.checkpoints.before_seq(upper - 1)?.cursor.clone();
+            let (start, mut found) = (cursor.seq, None);
+            while cursor.seq + 1 < upper {
+                let event = cursor.apply_next(&self.changes, self.scenario.duration_ns)?;
+                if changes_picture(&event.kind) {
+                    found = Some(cursor.seq);
+                }
+            }
+            if found.is_some() || start == 0 {
+                return found;
+            }
+            upper = start + 1;
+        }
+        None
+    }
+
+    fn go_to_seq(&mut self, seq: u64) {
+        self.jumps += 1;
+        let Some(cursor) = self.checkpoints.before_seq(seq).map(|c| c.cursor.clone()) else { return };
+        self.restore(cursor);
+        while self.head.seq < seq && self.apply_next().is_some() {}
+    }
+}
+
+/// Whether an event moves or marks something that a viewer sees; the others (uncontended locks, lines, contexts)
+/// are too many to be worth a step.
+pub fn changes_picture(kind: &Kind) -> bool {
+    match kind {
+        Kind::LockAcquire { wait_ns, .. } => *wait_ns > 0,
+        Kind::LockRelease { .. }
+        | Kind::LineTransfer { .. }
+        | Kind::ContextBegin
+        | Kind::ContextEnd
+        | Kind::SyscallEnter { .. }
+        | Kind::SyscallExit
+        | Kind::GetRequest { rq: 0, .. } => false,
+        _ => true,
+    }
+}
+
+/// Whether an event is about this request.
+pub fn concerns(kind: &Kind, wanted: RqId) -> bool {
+    match *kind {
+        Kind::BackMerge { rq, .. }
+        | Kind::FrontMerge { rq, .. }
+        | Kind::GetRequest { rq, .. }
+        | Kind::Insert { rq, .. }
+        | Kind::Issue { rq, .. }
+        | Kind::Requeue { rq, .. }
+        | Kind::Complete { rq, .. }
+        | Kind::TagAlloc { rq, .. }
+        | Kind::TagFree { rq, .. }
+        | Kind::PlugAdd { rq, .. }
+        | Kind::DispatchListAdd { rq, .. }
+        | Kind::Dequeue { rq, .. } => rq == wanted,
+        // A stage is met when it begins, not when it is decided.
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,453 @@
+//! The fold: what each event of the log changes in the picture.
+
+use super::lists::Slot;
+use super::request::{Did, NONE16, Request, Span, Spot, Step};
+use super::{FINISHED_MAX, MERGES_MAX, Merge, Scene, TRANSFERS_MAX, Transfer};
+use mqscope_core::event::{BioId, CpuId, Event, Extent, HctxId, Kind, ObjectId, Place, QueueId, RqId};
+use std::collections::VecDeque;
+
+fn push_bounded<T>(ring: &mut VecDeque<T>, max: usize, value: T) {
+    if ring.len() >= max {
+        ring.pop_front();
+    }
+    ring.push_back(value);
+}
+
+impl Scene {
+    /// Applies one event. Events come in the order of the log.
+    pub fn apply(&mut self, event: &Event) {
+        self.now_ns = self.now_ns.max(event.at_ns);
+        match event.kind {
+            Kind::Queue { .. }
+            | Kind::Split { .. }
+            | Kind::BackMerge { .. }
+            | Kind::FrontMerge { .. }
+            | Kind::GetRequest { .. }
+            | Kind::TagAlloc { .. }
+            | Kind::TagWait { .. } => self.apply_submit(event),
+            Kind::Plug { .. } => {}
+            Kind::Unplug { count, explicit, .. } => {
+                if let Some(task) = self.tasks.get_mut(event.task as usize) {
+                    task.unplug = Some((event.at_ns, count, explicit));
+                }
+            }
+            Kind::PlugAdd { .. }
+            | Kind::Insert { .. }
+            | Kind::DispatchListAdd { .. }
+            | Kind::Dequeue { .. }
+            | Kind::Issue { .. }
+            | Kind::Requeue { .. } => self.apply_way(event),
+            Kind::DeviceStage { rq, stage, unit, start_ns, end_ns, .. } => {
+                if let Some(slot) = self.find(rq) {
+                    self.lists.get_mut(slot).push_span(Span { start_ns, end_ns, stage, unit });
+                }
+            }
+            Kind::Complete { .. } | Kind::TagFree { .. } | Kind::BioEnd { .. } => self.apply_end(event),
+            Kind::RunBegin { .. }
+            | Kind::RunEnd { .. }
+            | Kind::RunScheduled { .. }
+            | Kind::Doorbell { .. }
+            | Kind::DispatchBusy { .. } => self.apply_hctx(event),
+            Kind::LockWait { .. }
+            | Kind::LockAcquire { .. }
+            | Kind::LockRelease { .. }
+            | Kind::LineTransfer { .. } => self.apply_object(event),
+            Kind::ContextBegin
+            | Kind::ContextEnd
+            | Kind::SyscallEnter { .. }
+            | Kind::SyscallExit
+            | Kind::TaskSleep { .. }
+            | Kind::TaskWake { .. }
+            | Kind::Irq { .. }
+            | Kind::Ipi { .. } => self.apply_host(event),
+        }
+    }
+
+    fn apply_submit(&mut self, event: &Event) {
+        let at = event.at_ns;
+        match event.kind {
+            Kind::Queue { bio, queue, extent } => {
+                let slot = self.arrive(event, bio, queue, extent);
+                self.step(slot, event, Did::Queue, extent.sectors);
+                if let Some(task) = self.tasks.get_mut(event.task as usize) {
+                    task.in_flight += 1;
+                }
+            }
+            Kind::Split { bio, queue, extent, at_sector } => {
+                let slot = self.unborn(event, bio, queue, extent);
+                let first = at_sector.saturating_sub(extent.sector).min(extent.sectors.into()) as u32;
+                self.lists.get_mut(slot).extent = Extent { sectors: first, ..extent };
+                self.step(slot, event, Did::Split, first);
+            }
+            Kind::BackMerge { bio, rq, queue, extent } => self.merge(event, bio, rq, queue, extent, false),
+            Kind::FrontMerge { bio, rq, queue, extent } => self.merge(event, bio, rq, queue, extent, true),
+            Kind::GetRequest { bio, rq, queue, extent } => {
+                let slot = match self.requests.get(&rq) {
+                    Some(&slot) => slot,
+                    None => self.unborn(event, bio, queue, extent),
+                };
+                let request = self.lists.get_mut(slot);
+                request.letters.g = at;
+                request.extent = extent;
+            }
+            Kind::TagAlloc { rq, bio, hctx, tag } => {
+                let queue = self.queue_of(hctx);
+                let none = Extent { op: mqscope_core::event::Op::Read, sector: 0, sectors: 0 };
+                let slot = self.unborn(event, bio, queue, none);
+                self.requests.insert(rq, slot);
+                let request = self.lists.get_mut(slot);
+                (request.rq, request.hctx, request.tag, request.queue) = (rq, hctx, tag, queue);
+                if request.letters.g == super::NEVER {
+                    request.letters.g = at;
+                }
+                if let Some(h) = self.hctxs.get_mut(hctx as usize) {
+                    h.set_tag(tag, true);
+                }
+                self.step(slot, event, Did::TagAlloc, tag);
+                self.move_to(slot, Spot::Submit(event.cpu), at);
+            }
+            Kind::TagWait { bio, hctx, wait_queue } => {
+                let Some(&slot) = self.bios.get(&bio) else {
+                    self.strays += 1;
+                    return;
+                };
+                self.lists.get_mut(slot).hctx = hctx;
+                self.step(slot, event, Did::TagWait, wait_queue.into());
+                self.move_to(slot, Spot::TagWait(hctx), at);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_way(&mut self, event: &Event) {
+        let at = event.at_ns;
+        match event.kind {
+            Kind::PlugAdd { rq, count, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::PlugAdd, count);
+                self.move_to(slot, Spot::Plug(event.task), at);
+            }
+            Kind::Insert { rq, queue, hctx, place, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.leave_plug(slot, event);
+                self.lists.get_mut(slot).letters.i = at;
+                let (did, arg) = Did::insert(place);
+                self.step(slot, event, did, arg);
+                self.move_to(slot, Self::spot_of(place, queue, hctx), at);
+            }
+            Kind::DispatchListAdd { rq, hctx } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.leave_plug(slot, event);
+                self.step(slot, event, Did::InsertDispatch, 0);
+                self.move_to(slot, Spot::DispatchList(hctx), at);
+            }
+            Kind::Dequeue { rq, hctx, from } => {
+                let Some(slot) = self.find(rq) else { return };
+                let (did, arg) = Did::dequeue(from);
+                let busy = self.hctxs.get(hctx as usize).is_some_and(|h| h.dispatch_busy > 0);
+                let arg = if did == Did::DequeueCtx { arg | u32::from(busy) << 16 } else { arg };
+                self.step(slot, event, did, arg);
+                self.move_to(slot, Spot::Hand(event.cpu), at);
+            }
+            Kind::Issue { rq, queue, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.leave_plug(slot, event);
+                self.step(slot, event, Did::Issue, 0);
+                let request = self.lists.get_mut(slot);
+                request.letters.d = at;
+                request.dispatch_cpu = event.cpu;
+                let foreign = request.is_foreign();
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.issued += 1;
+                    q.foreign += u64::from(foreign);
+                }
+                self.move_to(slot, Spot::Device(queue), at);
+            }
+            Kind::Requeue { rq, queue, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.leave_plug(slot, event);
+                self.step(slot, event, Did::Requeue, 0);
+                let request = self.lists.get_mut(slot);
+                request.refusals = request.refusals.saturating_add(1);
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.requeued += 1;
+                }
+                self.window.at(at).requeued += 1;
+                self.move_to(slot, Spot::Hand(event.cpu), at);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_end(&mut self, event: &Event) {
+        let at = event.at_ns;
+        match event.kind {
+            Kind::Complete { rq, queue, extent } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::Complete, 0);
+                let request = self.lists.get_mut(slot);
+                request.letters.c = at;
+                request.complete_cpu = event.cpu;
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.completed += 1;
+                }
+                self.window.at(at).bytes += u64::from(extent.sectors) * 512;
+                self.move_to(slot, Spot::Completing(event.cpu), at);
+            }
+            Kind::TagFree { rq, hctx, tag } => {
+                if let Some(h) = self.hctxs.get_mut(hctx as usize) {
+                    h.set_tag(tag, false);
+                }
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::TagFree, tag);
+                let request = self.lists.get_mut(slot);
+                request.tag_freed = true;
+                let (open, task) = (request.bios_open, request.task);
+                if open == 0 {
+                    self.finish(slot, at);
+                } else {
+                    self.move_to(slot, Spot::Ring(task), at);
+                }
+            }
+            Kind::BioEnd { bio, lat_ns } => {
+                let bucket = self.window.at(at);
+                bucket.ios += 1;
+                bucket.lat_ns += lat_ns;
+                let Some(slot) = self.bios.remove(&bio) else {
+                    self.strays += 1;
+                    return;
+                };
+                self.step(slot, event, Did::BioEnd, bio);
+                let request = self.lists.get_mut(slot);
+                request.bios_open = request.bios_open.saturating_sub(1);
+                let (open, freed, task) = (request.bios_open, request.tag_freed, request.task);
+                if let Some(task) = self.tasks.get_mut(task as usize) {
+                    task.in_flight = task.in_flight.saturating_sub(1);
+                    task.completed += 1;
+                }
+                if open == 0 && freed {
+                    self.finish(slot, at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_hctx(&mut self, event: &Event) {
+        let cpu = event.cpu;
+        let (Kind::RunBegin { hctx }
+        | Kind::RunEnd { hctx, .. }
+        | Kind::RunScheduled { hctx, .. }
+        | Kind::Doorbell { hctx, .. }
+        | Kind::DispatchBusy { hctx, .. }) = event.kind
+        else {
+            return;
+        };
+        let Some(h) = self.hctxs.get_mut(hctx as usize) else { return };
+        match event.kind {
+            Kind::RunBegin { .. } => h.run_begin(cpu),
+            Kind::RunEnd { sent, .. } => h.run_end(cpu, sent),
+            Kind::RunScheduled { target, delay_ns, .. } => {
+                h.scheduled = Some((event.at_ns.saturating_add(delay_ns), target));
+            }
+            Kind::Doorbell { count, .. } => h.doorbell = Some((event.at_ns, count)),
+            Kind::DispatchBusy { value, .. } => h.dispatch_busy = value,
+            _ => {}
+        }
+    }
+
+    fn apply_object(&mut self, event: &Event) {
+        let (at, cpu) = (event.at_ns, event.cpu);
+        match event.kind {
+            Kind::LockWait { lock, holder, .. } => {
+                if let Some(o) = self.objects.get_mut(lock as usize) {
+                    o.wait(cpu);
+                }
+                if let Some(c) = self.cpus.get_mut(cpu as usize) {
+                    c.spin = Some(super::Spin { lock, since_ns: at, holder });
+                }
+            }
+            Kind::LockAcquire { lock, wait_ns, transfer_ns, from } => {
+                let spun = wait_ns > 0;
+                if let Some(o) = self.objects.get_mut(lock as usize) {
+                    if spun {
+                        o.stop_waiting(cpu);
+                        o.contended += 1;
+                    }
+                    o.holder = Some((cpu, at));
+                }
+                self.touch(event, lock, from, wait_ns, transfer_ns.into(), transfer_ns);
+                if let Some(c) = self.cpus.get_mut(cpu as usize) {
+                    c.held = c.held.saturating_add(1);
+                    c.last_lock = lock;
+                    if spun {
+                        c.spin = None;
+                        c.spinning.add(at, wait_ns as f32, self.half_ns);
+                    }
+                }
+                self.window.at(at).spin_ns += wait_ns;
+            }
+            Kind::LockRelease { lock, .. } => {
+                if let Some(o) = self.objects.get_mut(lock as usize) {
+                    o.holder = None;
+                }
+                if let Some(c) = self.cpus.get_mut(cpu as usize) {
+                    c.held = c.held.saturating_sub(1);
+                }
+            }
+            Kind::LineTransfer { line, from, transfer_ns, wait_ns } => {
+                self.touch(event, line, from, 0, u64::from(transfer_ns) + u64::from(wait_ns), transfer_ns);
+            }
+            _ => {}
+        }
+    }
+
+    /// A lock or line was touched: its owner, its heat, and what the CPU lost.
+    fn touch(&mut self, event: &Event, id: ObjectId, from: CpuId, spin: u64, line: u64, transfer_ns: u32) {
+        let (at, cpu) = (event.at_ns, event.cpu);
+        let moved = transfer_ns > 0 && from != cpu && (from as usize) < self.cpus.len();
+        if let Some(o) = self.objects.get_mut(id as usize) {
+            o.count += 1;
+            o.owner = cpu;
+            o.lost_ns += spin + line;
+            if spin + line > 0 {
+                o.heat.add(at, (spin + line) as f32, self.half_ns);
+            }
+            if moved {
+                o.transfers += 1;
+                o.transfer = Some((at, from, cpu));
+            }
+        }
+        if moved {
+            let transfer = Transfer { at_ns: at, from, to: cpu, object: id, cost_ns: transfer_ns };
+            push_bounded(&mut self.transfers, TRANSFERS_MAX, transfer);
+        }
+        if spin + line > 0
+            && let Some(c) = self.cpus.get_mut(cpu as usize)
+        {
+            c.lost.add(id, spin, line, from);
+        }
+        self.window.at(at).line_ns += line;
+    }
+
+    fn apply_host(&mut self, event: &Event) {
+        let (at, cpu) = (event.at_ns, event.cpu);
+        if let Some(task) = self.tasks.get_mut(event.task as usize) {
+            match event.kind {
+                Kind::ContextBegin | Kind::SyscallEnter { .. } => (task.cpu, task.sleep) = (cpu, None),
+                _ => {}
+            }
+            match event.kind {
+                Kind::SyscallEnter { count } => task.syscall = Some(count),
+                Kind::SyscallExit => task.syscall = None,
+                Kind::TaskSleep { why } => task.sleep = Some((why, at)),
+                _ => {}
+            }
+        }
+        match event.kind {
+            Kind::TaskWake { task } => {
+                if let Some(task) = self.tasks.get_mut(task as usize) {
+                    task.sleep = None;
+                }
+            }
+            Kind::ContextBegin => {
+                if let Some(c) = self.cpus.get_mut(cpu as usize) {
+                    c.begin(event.context, event.task, at);
+                }
+            }
+            Kind::ContextEnd => {
+                if let Some(c) = self.cpus.get_mut(cpu as usize) {
+                    c.end(event.context, at, self.half_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn spot_of(place: Place, queue: QueueId, hctx: HctxId) -> Spot {
+        match place {
+            Place::Ctx(cpu) => Spot::Ctx(cpu),
+            Place::DispatchList => Spot::DispatchList(hctx),
+            Place::Elevator => Spot::Elevator(queue),
+        }
+    }
+
+    fn queue_of(&self, hctx: HctxId) -> QueueId {
+        self.topology.hctxs.get(hctx as usize).map_or(0, |h| h.queue)
+    }
+
+    /// The slot of a request by its serial number; counts a stray if it is not known.
+    fn find(&mut self, rq: RqId) -> Option<Slot> {
+        let slot = self.requests.get(&rq).copied();
+        self.strays += u64::from(slot.is_none());
+        slot
+    }
+
+    fn arrive(&mut self, event: &Event, bio: BioId, queue: QueueId, extent: Extent) -> Slot {
+        let request = Request::new(bio, event.task, event.cpu, queue, extent, event.at_ns);
+        let list = super::Index::of(&self.topology).list(super::Standing::of(&request));
+        let slot = self.lists.insert(request, list);
+        self.bios.insert(bio, slot);
+        slot
+    }
+
+    /// The entry of a bio that has no request yet. A bio that was split has one already for its first part; the
+    /// rest gets an entry of its own and takes over the duty to tell the application.
+    fn unborn(&mut self, event: &Event, bio: BioId, queue: QueueId, extent: Extent) -> Slot {
+        let Some(&slot) = self.bios.get(&bio) else { return self.arrive(event, bio, queue, extent) };
+        if self.lists.get_mut(slot).rq == 0 {
+            return slot;
+        }
+        let first = self.lists.get_mut(slot);
+        first.bios_open = first.bios_open.saturating_sub(1);
+        self.arrive(event, bio, queue, extent)
+    }
+
+    fn merge(&mut self, event: &Event, bio: BioId, rq: RqId, queue: QueueId, extent: Extent, front: bool) {
+        let from = self.unborn(event, bio, queue, extent);
+        let Some(slot) = self.find(rq) else { return };
+        let merged = self.lists.remove(from);
+        self.bios.insert(bio, slot);
+        self.lists.get_mut(slot).grow(extent, front);
+        self.step(slot, event, if front { Did::FrontMerge } else { Did::BackMerge }, bio);
+        if let Some(q) = self.queues.get_mut(queue as usize) {
+            q.merged += 1;
+        }
+        let merge = Merge { at_ns: event.at_ns, bio, rq, from: merged.spot, op: extent.op };
+        push_bounded(&mut self.merges, MERGES_MAX, merge);
+    }
+
+    /// A request that leaves a plug remembers how the plug was flushed.
+    fn leave_plug(&mut self, slot: Slot, event: &Event) {
+        let Spot::Plug(task) = self.lists.get_mut(slot).spot else { return };
+        let since = self.lists.get_mut(slot).since_ns;
+        let Some((at_ns, count, explicit)) = self.tasks.get(task as usize).and_then(|t| t.unplug) else {
+            return;
+        };
+        if at_ns >= since {
+            let did = if explicit { Did::Unplug } else { Did::UnplugSchedule };
+            let step = Step { at_ns, did, context: event.context, cpu: event.cpu, arg: count };
+            self.lists.get_mut(slot).push_step(step);
+        }
+    }
+
+    /// Records a step and hands it what the CPU lost on the way there.
+    fn step(&mut self, slot: Slot, event: &Event, did: Did, arg: u32) {
+        let step = Step { at_ns: event.at_ns, did, context: event.context, cpu: event.cpu, arg };
+        let request = self.lists.get_mut(slot);
+        request.push_step(step);
+        if let Some(cpu) = self.cpus.get_mut(event.cpu as usize) {
+            let lost = std::mem::replace(&mut cpu.lost, super::Lost::NOTHING);
+            request.lost.join(lost);
+        }
+    }
+
+    fn finish(&mut self, slot: Slot, at_ns: u64) {
+        let mut request = self.lists.remove(slot);
+        self.requests.remove(&request.rq);
+        (request.before, request.spot, request.since_ns) = (request.spot, Spot::Done(request.task), at_ns);
+        self.ended += 1;
+        push_bounded(&mut self.finished, FINISHED_MAX, request);
+        debug_assert!(NONE16 as usize > self.cpus.len());
+    }
+}

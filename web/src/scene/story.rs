@@ -1,0 +1,422 @@
+//! Where a request has been, for how long, and what it waits for, in words.
+
+use super::request::{Did, NONE, NONE16, Request, Span, Spot, Step};
+use super::{Scene, Standing};
+use crate::words::span;
+use mqscope_core::event::{Context, RqId, Stage};
+use mqscope_core::kernel::{DispatchMode, FullPlug, Knobs};
+
+/// What kind of time a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoryKind {
+    /// A CPU works on it.
+    Work,
+    /// It waits in a list, or for a tag.
+    Wait,
+    /// The device has it.
+    Device,
+    /// It is over.
+    End,
+}
+
+/// One line of a story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoryLine {
+    /// When it began, ns.
+    pub at_ns: u64,
+    /// How long it took, ns; up to now if it goes on.
+    pub for_ns: u64,
+    /// Whether it goes on.
+    pub ongoing: bool,
+    /// What kind of time it was.
+    pub kind: StoryKind,
+    /// What happened, a short sentence without its full stop.
+    pub what: String,
+    /// The kernel function in which it happened; empty inside the device.
+    pub function: &'static str,
+    /// What or whom it waited for; may be empty.
+    pub cause: String,
+    /// blktrace's letter, if it has one.
+    pub letter: &'static str,
+}
+
+/// Function names and rules that differ between knob rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    submit: &'static str,
+    mode: DispatchMode,
+}
+
+impl Names {
+    /// The names that belong to `knobs`.
+    pub fn new(knobs: &Knobs) -> Self {
+        // The row in which every request may fill a plug is also the first row after the renaming (5.9).
+        let submit = match knobs.full_plug {
+            FullPlug::Always => "blk_mq_submit_bio",
+            _ => "blk_mq_make_request",
+        };
+        Self { submit, mode: knobs.dispatch_mode }
+    }
+
+    fn dequeue(&self, scsi: bool, busy: bool) -> &'static str {
+        let one_by_one = match self.mode {
+            DispatchMode::TakeAll => false,
+            DispatchMode::OneByOne => true,
+            DispatchMode::OneByOneWithBudget => scsi,
+            DispatchMode::Busy => busy,
+        };
+        if one_by_one { "blk_mq_do_dispatch_ctx" } else { "blk_mq_flush_busy_ctxs" }
+    }
+}
+
+impl Scene {
+    /// The story of a request, oldest line first; empty if it is not known (any more).
+    pub fn story(&self, rq: RqId) -> Vec<StoryLine> {
+        self.request(rq).map(|r| self.story_of(r)).unwrap_or_default()
+    }
+
+    /// The story of a request or of a bio without one.
+    pub fn story_of(&self, request: &Request) -> Vec<StoryLine> {
+        let mut lines = Vec::with_capacity(24);
+        for step in request.steps() {
+            // A tag is a detail of the step that it belongs to, and a freed tag changes nothing for the request.
+            self.tell(request, step, &mut lines);
+        }
+        for span in request.spans().iter().filter(|s| s.start_ns <= self.now_ns) {
+            lines.push(self.tell_span(request, span));
+        }
+        lines.sort_by_key(|l| l.at_ns);
+        let over = matches!(request.spot, Spot::Done(_));
+        for i in 0..lines.len() {
+            let end = lines[i + 1..].iter().map(|l| l.at_ns).find(|&t| t >= lines[i].at_ns);
+            let last = i + 1 == lines.len();
+            if lines[i].for_ns == 0 {
+                lines[i].for_ns = end.unwrap_or(self.now_ns).saturating_sub(lines[i].at_ns);
+            }
+            lines[i].ongoing = last && !over;
+            if last && over {
+                (lines[i].for_ns, lines[i].kind) = (0, StoryKind::End);
+            }
+        }
+        self.add_present_cause(request, &mut lines);
+        lines
+    }
+
+    /// What a request is doing or waiting for now, one sentence.
+    pub fn now_in_words(&self, request: &Request) -> String {
+        let lines = self.story_of(request);
+        let Some(line) = lines.last() else { return String::new() };
+        if line.cause.is_empty() { line.what.clone() } else { format!("{}: {}", line.what, line.cause) }
+    }
+
+    fn tell(&self, request: &Request, step: &Step, lines: &mut Vec<StoryLine>) {
+        let on = self.who(step);
+        let (kind, letter, function, what, cause) = match step.did {
+            Did::Queue => (
+                StoryKind::Work,
+                "Q",
+                self.names.submit,
+                format!("{on} submits a bio of {} KiB", kib(step.arg)),
+                String::new(),
+            ),
+            Did::Split => (
+                StoryKind::Work,
+                "X",
+                "blk_queue_split",
+                format!("Split after {} sectors", step.arg),
+                String::new(),
+            ),
+            Did::TagWait => (
+                StoryKind::Wait,
+                "",
+                "blk_mq_get_tag",
+                format!(
+                    "{} sleeps on wait queue {} of the tag bitmap",
+                    self.task_name(request.task),
+                    step.arg
+                ),
+                format!("all {} tags of {} are in use", self.nr_tags(request), self.hctx_name(request.hctx)),
+            ),
+            Did::TagAlloc => (
+                StoryKind::Work,
+                "G",
+                "blk_mq_get_request",
+                format!("Got tag {} of {}", step.arg, self.hctx_name(request.hctx)),
+                String::new(),
+            ),
+            Did::PlugAdd => (
+                StoryKind::Wait,
+                "",
+                "blk_add_rq_to_plug",
+                format!("In the plug of {} as number {}", self.task_name(request.task), step.arg),
+                String::from("the plug is flushed when it is full, finished, or its task sleeps"),
+            ),
+            Did::Unplug => (
+                StoryKind::Work,
+                "U",
+                "blk_mq_flush_plug_list",
+                format!("The plug is flushed, {} in this group", step.arg),
+                String::new(),
+            ),
+            Did::UnplugSchedule => (
+                StoryKind::Work,
+                "UT",
+                "blk_mq_flush_plug_list",
+                format!("The plug is flushed because its task goes to sleep, {} in this group", step.arg),
+                String::new(),
+            ),
+            Did::InsertCtx => (
+                StoryKind::Wait,
+                "I",
+                "blk_mq_insert_requests",
+                format!("In the ctx list of CPU {}", step.arg),
+                String::from("a run of the hctx must take it out"),
+            ),
+            Did::InsertElevator => (
+                StoryKind::Wait,
+                "I",
+                "blk_mq_sched_insert_requests",
+                String::from("In the elevator"),
+                String::from("the elevator decides when it is its turn"),
+            ),
+            Did::InsertDispatch => (
+                StoryKind::Wait,
+                "",
+                "blk_mq_dispatch_rq_list",
+                format!("On hctx->dispatch of {}", self.hctx_name(request.hctx)),
+                String::from("the device has to complete something first"),
+            ),
+            Did::DequeueCtx => {
+                let (cpu, busy) = (step.arg & 0xffff, step.arg >> 16 != 0);
+                let cause = if u32::from(step.cpu) == cpu {
+                    String::new()
+                } else {
+                    format!("not by CPU {cpu}, which inserted it: its lines move")
+                };
+                let function = self.names.dequeue(self.is_scsi(request), busy);
+                (StoryKind::Work, "", function, format!("{on} takes it from ctx[{cpu}]"), cause)
+            }
+            Did::DequeueElevator => (
+                StoryKind::Work,
+                "",
+                "blk_mq_do_dispatch_sched",
+                format!("{on} takes it from the elevator"),
+                String::new(),
+            ),
+            Did::DequeueDispatch => (
+                StoryKind::Work,
+                "",
+                "blk_mq_sched_dispatch_requests",
+                format!("{on} takes it from hctx->dispatch"),
+                String::new(),
+            ),
+            Did::Issue => (
+                StoryKind::Device,
+                "D",
+                self.queue_rq(request),
+                format!("{on} gives it to the driver"),
+                String::new(),
+            ),
+            Did::Requeue => (
+                StoryKind::Work,
+                "R",
+                self.queue_rq(request),
+                String::from("The driver refuses it"),
+                format!("{} takes no more commands now", self.queue_name(request)),
+            ),
+            Did::BackMerge | Did::FrontMerge => (
+                StoryKind::Wait,
+                if step.did == Did::BackMerge { "M" } else { "F" },
+                if step.did == Did::BackMerge { "bio_attempt_back_merge" } else { "bio_attempt_front_merge" },
+                format!("Bio {} joins it", step.arg),
+                String::new(),
+            ),
+            Did::Complete => (
+                StoryKind::Work,
+                "C",
+                "blk_mq_end_request",
+                format!("{on} completes it"),
+                if step.cpu == request.cpu || request.cpu == NONE16 {
+                    String::new()
+                } else {
+                    format!("it was submitted on CPU {}", request.cpu)
+                },
+            ),
+            Did::TagFree => (
+                StoryKind::Wait,
+                "",
+                "blk_mq_free_request",
+                format!("Tag {} is free again", step.arg),
+                String::from("the task has to collect the completion"),
+            ),
+            Did::BioEnd => (
+                StoryKind::Work,
+                "",
+                "bio_endio",
+                format!("{} knows that bio {} is done", self.task_name(request.task), step.arg),
+                String::new(),
+            ),
+        };
+        lines.push(StoryLine {
+            at_ns: step.at_ns,
+            for_ns: 0,
+            ongoing: false,
+            kind,
+            what,
+            function,
+            cause,
+            letter,
+        });
+    }
+
+    fn tell_span(&self, request: &Request, stage: &Span) -> StoryLine {
+        let unit = stage.unit;
+        let (kind, what) = match stage.stage {
+            Stage::Service => (StoryKind::Device, String::from("The device serves it")),
+            Stage::Controller => {
+                (StoryKind::Device, String::from("The controller fetches and parses the command"))
+            }
+            Stage::Firmware => (StoryKind::Device, String::from("The RAID firmware works on it")),
+            Stage::Member => (StoryKind::Device, format!("At member disk {unit}")),
+            Stage::DieWait => {
+                (StoryKind::Wait, format!("Waits for flash die {unit}, which serves another request"))
+            }
+            Stage::Die => (StoryKind::Device, format!("Flash die {unit} works on it")),
+            Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
+            Stage::Link => (StoryKind::Device, String::from("Its data cross the link to the host")),
+        };
+        StoryLine {
+            at_ns: stage.start_ns,
+            for_ns: stage.end_ns.min(self.now_ns.max(stage.start_ns)) - stage.start_ns,
+            ongoing: stage.end_ns > self.now_ns,
+            kind,
+            what,
+            function: "",
+            cause: if request.tag == NONE {
+                String::new()
+            } else {
+                format!("inside {}", self.queue_name(request))
+            },
+            letter: "",
+        }
+    }
+
+    /// The last line also says what stands in the way right now.
+    fn add_present_cause(&self, request: &Request, lines: &mut [StoryLine]) {
+        let Some(line) = lines.last_mut().filter(|l| l.ongoing) else { return };
+        let cause = match request.spot {
+            Spot::Ctx(_) | Spot::DispatchList(_) => {
+                let Some(hctx) = self.hctxs.get(request.hctx as usize) else { return };
+                let standing = Standing::of(request);
+                let ahead = self.standing_at(standing).take_while(|(_, r)| r.rq != request.rq).count();
+                let runners = match (hctx.runners(), hctx.scheduled) {
+                    ([], Some((due, cpu))) => format!(
+                        "a kworker on CPU {cpu} is to run the hctx{}",
+                        if due > self.now_ns {
+                            format!(" in {}", ns(due - self.now_ns))
+                        } else {
+                            String::new()
+                        }
+                    ),
+                    ([], None) => String::from("no CPU runs the hctx now"),
+                    ([one], _) => format!("CPU {one} runs the hctx"),
+                    (more, _) => format!("{} CPUs run the hctx", more.len().max(hctx.running().into())),
+                };
+                format!("{ahead} ahead of it; {runners}")
+            }
+            Spot::Submit(cpu) | Spot::Hand(cpu) | Spot::Completing(cpu) => {
+                let Some(spin) = self.cpus.get(cpu as usize).and_then(|c| c.spin) else { return };
+                let name =
+                    self.topology.objects.get(spin.lock as usize).map_or("a lock", |o| o.name.as_str());
+                let holder = self.objects.get(spin.lock as usize).and_then(|o| o.holder);
+                let holder = holder.map_or(spin.holder, |(cpu, _)| cpu);
+                format!(
+                    "CPU {cpu} has been spinning on {name} for {}, held by CPU {holder}",
+                    ns(self.now_ns.saturating_sub(spin.since_ns))
+                )
+            }
+            Spot::Ring(task) => match self.tasks.get(task as usize).and_then(|t| t.sleep) {
+                Some(_) => format!("{} sleeps and will be woken", self.task_name(task)),
+                None => format!("{} has not looked yet", self.task_name(task)),
+            },
+            _ => return,
+        };
+        line.cause = cause;
+    }
+
+    /// What locks and lines cost on this request's account, one sentence; empty if nothing.
+    pub fn lost_in_words(&self, request: &Request) -> String {
+        let lost = &request.lost;
+        if lost.spin_ns + lost.line_ns == 0 {
+            return String::new();
+        }
+        let worst = self.topology.objects.get(lost.worst as usize).map_or("", |o| o.name.as_str());
+        let had = if lost.worst_cpu == NONE16 {
+            String::new()
+        } else {
+            format!(", last at CPU {}", lost.worst_cpu)
+        };
+        format!(
+            "{} spinning and {} fetching lines; most on {worst} ({}{had})",
+            ns(lost.spin_ns),
+            ns(lost.line_ns),
+            ns(lost.worst_ns)
+        )
+    }
+
+    fn who(&self, step: &Step) -> String {
+        match step.context {
+            Context::Task => format!("The task on CPU {}", step.cpu),
+            Context::Kworker => format!("A kworker on CPU {}", step.cpu),
+            Context::HardIrq => format!("The interrupt on CPU {}", step.cpu),
+            Context::SoftIrq => format!("The softirq on CPU {}", step.cpu),
+            Context::Idle => format!("CPU {}", step.cpu),
+        }
+    }
+
+    fn task_name(&self, task: u16) -> &str {
+        self.topology.tasks.get(task as usize).map_or("the task", |t| t.name.as_str())
+    }
+
+    fn hctx_name(&self, hctx: u16) -> String {
+        match self.topology.hctxs.get(hctx as usize) {
+            Some(h) => {
+                let queue = self.topology.queues.get(h.queue as usize).map_or("", |q| q.name.as_str());
+                format!("{queue} hctx{}", h.index)
+            }
+            None => String::from("its hctx"),
+        }
+    }
+
+    fn queue_name(&self, request: &Request) -> &str {
+        self.topology.queues.get(request.queue as usize).map_or("the device", |q| q.name.as_str())
+    }
+
+    fn nr_tags(&self, request: &Request) -> u32 {
+        self.topology.queues.get(request.queue as usize).map_or(0, |q| q.nr_tags)
+    }
+
+    fn model(&self, request: &Request) -> &str {
+        self.topology.queues.get(request.queue as usize).map_or("", |q| q.model.as_str())
+    }
+
+    fn is_scsi(&self, request: &Request) -> bool {
+        self.model(request).starts_with("hba")
+    }
+
+    fn queue_rq(&self, request: &Request) -> &'static str {
+        match self.model(request) {
+            "null" => "null_queue_rq",
+            m if m.starts_with("hba") => "scsi_queue_rq",
+            _ => "nvme_queue_rq",
+        }
+    }
+}
+
+fn kib(sectors: u32) -> String {
+    if sectors % 2 == 0 { (sectors / 2).to_string() } else { format!("{}.5", sectors / 2) }
+}
+
+fn ns(ns: u64) -> String {
+    span(ns as f64)
+}
