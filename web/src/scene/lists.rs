@@ -112,7 +112,7 @@ impl Lists {
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.slab.len() * (size_of::<Request>() + 5) + self.lists.live_len() * size_of::<List>()
+        self.slab.len() * (size_of::<Request>() + 5) + self.lists.len() * size_of::<List>()
     }
 
     fn link(&mut self, slot: Slot, list: u32) {
