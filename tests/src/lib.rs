@@ -1,4 +1,7 @@
 //! What the tests share: the conformance check against recorded kernels, and the readers of the event log that
 //! assert what must hold in every run. Tests natively, under Node and in a browser all use these functions.
 
+pub mod audit;
 pub mod conform;
+pub mod determinism;
+pub mod golden;

@@ -81,18 +81,46 @@ struct Count {
     failed: u64,
 }
 
-impl Count {
-    /// Adds the numbers of a `test result: ok. 3 passed; 0 failed; ...` line, as libtest and wasm-bindgen-test
-    /// print it.
-    fn add_line(&mut self, line: &str) {
-        let Some(result) = line.trim().strip_prefix("test result:") else { return };
-        for part in result.split([';', '.']) {
-            match part.trim().split_once(' ') {
-                Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
-                Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
+/// Counts the tests in the output of libtest and of wasm-bindgen-test.
+#[derive(Debug, Default)]
+struct Counter {
+    done: Count,
+    /// Tests of the binary that runs, by their own lines: a binary that dies prints no result.
+    open: Count,
+}
+
+impl Counter {
+    fn line(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(result) = line.strip_prefix("test result:") {
+            for part in result.split([';', '.']) {
+                match part.trim().split_once(' ') {
+                    Some((number, "passed")) => self.done.passed += number.parse().unwrap_or(0),
+                    Some((number, "failed")) => self.done.failed += number.parse().unwrap_or(0),
+                    _ => {}
+                }
+            }
+            self.open = Count::default();
+        } else if line.starts_with("running ") {
+            self.close();
+        } else if line.starts_with("test ") {
+            match line.rsplit_once(" ... ").map(|(_, word)| word) {
+                Some("ok") => self.open.passed += 1,
+                Some("FAIL" | "FAILED") => self.open.failed += 1,
                 _ => {}
             }
         }
+    }
+
+    fn close(&mut self) {
+        self.done.passed += self.open.passed;
+        self.done.failed += self.open.failed;
+        self.open = Count::default();
+    }
+
+    fn total(mut self) -> Count {
+        self.close();
+        self.done
     }
 }
 
@@ -113,12 +141,12 @@ pub fn test(args: &Args) -> Result<bool> {
     for stage in stages {
         println!("\n=== {} ===", stage.name());
         let start = Instant::now();
-        let mut count = Count::default();
-        let ok = setup.run(stage, args.bless, &mut count).unwrap_or_else(|error| {
+        let mut counter = Counter::default();
+        let ok = setup.run(stage, args.bless, &mut counter).unwrap_or_else(|error| {
             println!("error: {error:#}");
             false
         });
-        outcomes.push(Outcome { stage, ok, count, time: start.elapsed() });
+        outcomes.push(Outcome { stage, ok, count: counter.total(), time: start.elapsed() });
     }
     Ok(summary(&outcomes))
 }
@@ -169,7 +197,7 @@ impl Setup {
         self.browser.as_ref().context("no browser was set up")
     }
 
-    fn run(&self, stage: Stage, bless: bool, count: &mut Count) -> Result<bool> {
+    fn run(&self, stage: Stage, bless: bool, counter: &mut Counter) -> Result<bool> {
         match stage {
             Stage::Fmt => Run::cargo(&["fmt", "--all", "--check"]).status(),
             Stage::Lint => {
@@ -188,22 +216,22 @@ impl Setup {
                 if bless {
                     run = run.env("MQSCOPE_BLESS", "1");
                 }
-                run.lines(|line| count.add_line(line))
+                run.lines(|line| counter.line(line))
             }
             // The two share their -p arguments, so that features and artefacts are the same.
-            Stage::WasmNode => self.wasm_tests(&["--test", "it"])?.lines(|line| count.add_line(line)),
+            Stage::WasmNode => self.wasm_tests(&["--test", "it"])?.lines(|line| counter.line(line)),
             Stage::WasmChromium => {
                 let browser = self.browser()?;
                 self.wasm_tests(&["--lib", "--test", "browser"])?
                     .env("CHROMEDRIVER", &browser.driver)
                     .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", webdriver_json(browser)?)
                     .env("WASM_BINDGEN_TEST_TIMEOUT", BROWSER_TIMEOUT_S)
-                    .lines(|line| count.add_line(line))
+                    .lines(|line| counter.line(line))
             }
             Stage::Page => {
                 self.tools()?.run("trunk", &["build", "--release", "--skip-version-check"]).status()
             }
-            Stage::E2e => self.end_to_end(count),
+            Stage::E2e => self.end_to_end(counter),
         }
     }
 
@@ -216,7 +244,7 @@ impl Setup {
     }
 
     /// Playwright from npm, without its own browsers.
-    fn end_to_end(&self, count: &mut Count) -> Result<bool> {
+    fn end_to_end(&self, counter: &mut Counter) -> Result<bool> {
         let folder = "tests/browser";
         let browser = self.browser()?;
         let report = target_dir().join("e2e.json");
@@ -233,8 +261,8 @@ impl Setup {
         let report: serde_json::Value =
             serde_json::from_str(&text).context("the report of the end-to-end tests")?;
         let number = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
-        count.passed += number("expected") + number("flaky");
-        count.failed += number("unexpected");
+        counter.done.passed += number("expected") + number("flaky");
+        counter.done.failed += number("unexpected");
         Ok(ok)
     }
 }
@@ -264,15 +292,27 @@ mod tests {
 
     #[test]
     fn results_of_several_binaries_are_added() {
-        let mut count = Count::default();
+        let mut counter = Counter::default();
         for line in [
-            "running 3 tests",
+            "running 13 tests",
             "test a ... ok",
-            "test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.03s",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.03s",
+            "running 3 tests",
+            "test b ... FAIL",
             "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 filtered out; finished in 1.5s",
         ] {
-            count.add_line(line);
+            counter.line(line);
         }
-        assert_eq!(count, Count { passed: 14, failed: 1 });
+        assert_eq!(counter.total(), Count { passed: 14, failed: 1 });
+    }
+
+    #[test]
+    fn a_binary_that_dies_counts_by_its_lines() {
+        let mut counter = Counter::default();
+        for line in ["running 3 tests", "test a ... ok", "test b ... FAIL", "running 1 test", "test c ... ok"]
+        {
+            counter.line(line);
+        }
+        assert_eq!(counter.total(), Count { passed: 2, failed: 1 });
     }
 }

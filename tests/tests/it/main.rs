@@ -1,3 +1,6 @@
 //! The one integration binary: a module a behaviour. It runs natively, and in wasm under Node.
 
+mod conservation;
+mod determinism;
 mod recorded_kernels;
+mod scenarios;

@@ -1,0 +1,328 @@
+//! What must hold in every run, checked on the event log alone.
+//!
+//! [`Audit`] reads events in order and collects everything that breaks a rule: a bio or request lost or doubled, a
+//! tag held twice, more in flight than the depth, a lock with two holders, time running backwards.
+
+use mqscope_core::event::{BioId, CpuId, Event, HctxId, Kind, ObjectId, RqId};
+use mqscope_core::topology::Topology;
+use std::collections::BTreeMap;
+
+/// Violations that are kept; a broken rule is usually broken often.
+const VIOLATIONS_MAX: usize = 20;
+
+#[derive(Debug, Default)]
+struct Bio {
+    sectors: u64,
+    ended: u32,
+}
+
+#[derive(Debug, Default)]
+struct Request {
+    tag: Option<(HctxId, u32)>,
+    issues: u32,
+    requeues: u32,
+    completions: u32,
+    tag_frees: u32,
+    sectors_done: u64,
+}
+
+/// The auditor.
+#[derive(Debug, Default)]
+pub struct Audit {
+    now_ns: u64,
+    bios: BTreeMap<BioId, Bio>,
+    requests: BTreeMap<RqId, Request>,
+    tags: BTreeMap<(HctxId, u32), RqId>,
+    tags_used: BTreeMap<HctxId, u32>,
+    in_flight: Vec<u32>,
+    holders: BTreeMap<ObjectId, CpuId>,
+    violations: Vec<String>,
+}
+
+impl Audit {
+    /// Reads the next events of a run.
+    pub fn read(&mut self, topology: &Topology, events: &[Event]) {
+        self.in_flight.resize(topology.queues.len(), 0);
+        for event in events {
+            if event.at_ns < self.now_ns {
+                self.violation(event, format!("time runs backwards from {}", self.now_ns));
+            }
+            self.now_ns = event.at_ns;
+            self.bio(event);
+            self.request(topology, event);
+            self.lock(event);
+        }
+    }
+
+    /// Everything that broke a rule while the run was going on.
+    pub fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
+    /// Requests seen.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Bios seen.
+    pub fn bios(&self) -> usize {
+        self.bios.len()
+    }
+
+    /// All violations of a run whose workload has ended and whose queues are empty.
+    pub fn finish(mut self) -> Vec<String> {
+        let bios = std::mem::take(&mut self.bios);
+        for (id, bio) in bios.iter().filter(|(_, b)| b.ended != 1) {
+            self.note(format!("bio {id} ended {} times", bio.ended));
+        }
+        let requests = std::mem::take(&mut self.requests);
+        for (id, rq) in &requests {
+            if rq.tag.is_none() || rq.completions != 1 || rq.tag_frees != 1 || rq.issues != rq.requeues + 1 {
+                self.note(format!("request {id} is not whole: {rq:?}"));
+            }
+        }
+        let queued: u64 = bios.values().map(|b| b.sectors).sum();
+        let done: u64 = requests.values().map(|r| r.sectors_done).sum();
+        if queued != done {
+            self.note(format!("{queued} sectors were queued, {done} completed"));
+        }
+        for (place, rq) in std::mem::take(&mut self.tags) {
+            self.note(format!("tag {place:?} is still held by request {rq}"));
+        }
+        for (lock, cpu) in std::mem::take(&mut self.holders) {
+            self.note(format!("lock {lock} is still held by CPU {cpu}"));
+        }
+        self.violations
+    }
+
+    fn bio(&mut self, event: &Event) {
+        match event.kind {
+            Kind::Queue { bio, extent, .. } => {
+                let new = Bio { sectors: u64::from(extent.sectors), ended: 0 };
+                if self.bios.insert(bio, new).is_some() {
+                    self.violation(event, format!("bio {bio} is queued twice"));
+                }
+            }
+            Kind::BioEnd { bio, .. } => match self.bios.get_mut(&bio) {
+                Some(known) if known.ended == 0 => known.ended = 1,
+                Some(known) => {
+                    known.ended += 1;
+                    self.violation(event, format!("bio {bio} ends twice"));
+                }
+                None => self.violation(event, format!("bio {bio} ends without having been queued")),
+            },
+            Kind::BackMerge { bio, rq, .. } | Kind::FrontMerge { bio, rq, .. } => {
+                if !self.bios.contains_key(&bio) {
+                    self.violation(event, format!("unknown bio {bio} merges"));
+                }
+                if self.requests.get(&rq).is_none_or(|r| r.issues > r.requeues) {
+                    self.violation(
+                        event,
+                        format!("bio {bio} merges into request {rq}, which is not waiting"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, topology: &Topology, event: &Event) {
+        match event.kind {
+            Kind::TagAlloc { rq, hctx, tag, .. } => {
+                if self
+                    .requests
+                    .insert(rq, Request { tag: Some((hctx, tag)), ..Request::default() })
+                    .is_some()
+                {
+                    self.violation(event, format!("request {rq} gets a tag twice"));
+                }
+                if let Some(holder) = self.tags.insert((hctx, tag), rq) {
+                    self.violation(event, format!("tag {tag} of hctx {hctx} is held by {holder} and {rq}"));
+                }
+                let used = self.tags_used.entry(hctx).or_default();
+                *used += 1;
+                let used = *used;
+                let queue = topology.hctxs.get(usize::from(hctx)).map(|h| usize::from(h.queue));
+                let tags = queue.and_then(|q| topology.queues.get(q)).map_or(0, |q| q.nr_tags);
+                if used > tags || tag >= tags {
+                    self.violation(event, format!("tag {tag}, {used} in use, but hctx {hctx} has {tags}"));
+                }
+            }
+            Kind::TagFree { rq, hctx, tag } => {
+                if self.tags.remove(&(hctx, tag)) != Some(rq) {
+                    self.violation(
+                        event,
+                        format!("request {rq} frees tag {tag} of hctx {hctx}, not its own"),
+                    );
+                }
+                let used = self.tags_used.entry(hctx).or_default();
+                *used = used.saturating_sub(1);
+                match self.requests.get_mut(&rq) {
+                    Some(known) => known.tag_frees += 1,
+                    None => self.violation(event, format!("unknown request {rq} frees a tag")),
+                }
+            }
+            Kind::Issue { rq, queue, .. } => {
+                let depth = topology.queues.get(usize::from(queue)).map_or(0, |q| {
+                    q.queue_depth
+                        .min(q.nr_tags.saturating_mul(u32::try_from(q.hctxs.len()).unwrap_or(u32::MAX)))
+                });
+                let in_flight = &mut self.in_flight[usize::from(queue)];
+                *in_flight += 1;
+                let in_flight = *in_flight;
+                if in_flight > depth {
+                    self.violation(event, format!("{in_flight} in flight, the depth is {depth}"));
+                }
+                self.state(event, rq, |r| {
+                    r.issues += 1;
+                    r.issues == r.requeues + 1
+                });
+            }
+            Kind::Requeue { rq, queue, .. } => {
+                let in_flight = &mut self.in_flight[usize::from(queue)];
+                *in_flight = in_flight.saturating_sub(1);
+                self.state(event, rq, |r| {
+                    r.requeues += 1;
+                    r.issues == r.requeues
+                });
+            }
+            Kind::Complete { rq, queue, extent } => {
+                let in_flight = &mut self.in_flight[usize::from(queue)];
+                *in_flight = in_flight.saturating_sub(1);
+                self.state(event, rq, |r| {
+                    r.completions += 1;
+                    r.sectors_done = u64::from(extent.sectors);
+                    r.completions == 1 && r.issues == r.requeues + 1
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes a request; `step` says whether the change was due.
+    fn state(&mut self, event: &Event, rq: RqId, step: impl FnOnce(&mut Request) -> bool) {
+        match self.requests.get_mut(&rq).map(step) {
+            Some(true) => {}
+            Some(false) => self.violation(event, format!("request {rq} is in no state for this")),
+            None => self.violation(event, format!("unknown request {rq}")),
+        }
+    }
+
+    fn lock(&mut self, event: &Event) {
+        match event.kind {
+            Kind::LockAcquire { lock, .. } => {
+                if let Some(holder) = self.holders.insert(lock, event.cpu) {
+                    self.violation(event, format!("lock {lock} is taken while CPU {holder} holds it"));
+                }
+            }
+            Kind::LockRelease { lock, .. } => {
+                let holder = self.holders.remove(&lock);
+                if holder != Some(event.cpu) {
+                    self.violation(event, format!("lock {lock} is released, its holder was {holder:?}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn violation(&mut self, event: &Event, what: String) {
+        self.note(format!("at {} ns on CPU {}: {what} ({:?})", event.at_ns, event.cpu, event.kind));
+    }
+
+    fn note(&mut self, what: String) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mqscope_core::event::{Context, Extent, NO_TASK, Op};
+    use mqscope_core::topology::{Hctx, Queue};
+
+    fn topology() -> Topology {
+        let queue = Queue {
+            name: "nullb0".into(),
+            model: "null".into(),
+            scheduler: "none".into(),
+            dev: (254, 0),
+            nr_tags: 2,
+            queue_depth: 1,
+            sectors: 1000,
+            hctxs: vec![0],
+            units: Vec::new(),
+        };
+        let hctxs = vec![Hctx { queue: 0, index: 0, cpus: vec![0] }];
+        Topology { queues: vec![queue], hctxs, ..Topology::default() }
+    }
+
+    fn violations(kinds: &[Kind]) -> Vec<String> {
+        let event = |(i, kind): (usize, &Kind)| Event {
+            at_ns: i as u64,
+            cpu: 0,
+            context: Context::Task,
+            task: NO_TASK,
+            kind: *kind,
+        };
+        let events: Vec<Event> = kinds.iter().enumerate().map(event).collect();
+        let mut audit = Audit::default();
+        audit.read(&topology(), &events);
+        audit.finish()
+    }
+
+    const EXTENT: Extent = Extent { op: Op::Read, sector: 8, sectors: 8 };
+
+    fn life(rq: RqId, tag: u32) -> [Kind; 6] {
+        [
+            Kind::Queue { bio: rq, queue: 0, extent: EXTENT },
+            Kind::TagAlloc { rq, bio: rq, hctx: 0, tag },
+            Kind::Issue { rq, queue: 0, hctx: 0, extent: EXTENT },
+            Kind::Complete { rq, queue: 0, extent: EXTENT },
+            Kind::TagFree { rq, hctx: 0, tag },
+            Kind::BioEnd { bio: rq, lat_ns: 5 },
+        ]
+    }
+
+    #[test]
+    fn a_whole_life_breaks_nothing() {
+        assert_eq!(violations(&life(1, 0)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_missing_step_is_noticed() {
+        for missing in 0..6 {
+            let mut kinds = life(1, 0).to_vec();
+            kinds.remove(missing);
+            assert!(!violations(&kinds).is_empty(), "step {missing} was left out");
+        }
+    }
+
+    #[test]
+    fn each_doubled_step_is_noticed() {
+        for doubled in 0..6 {
+            let mut kinds = life(1, 0).to_vec();
+            kinds.insert(doubled, kinds[doubled]);
+            assert!(!violations(&kinds).is_empty(), "step {doubled} was doubled");
+        }
+    }
+
+    #[test]
+    fn a_tag_held_twice_and_a_depth_exceeded_are_noticed() {
+        let both: Vec<Kind> = life(1, 0)[..3].iter().chain(&life(2, 0)[..3]).copied().collect();
+        let found = violations(&both).join("\n");
+        assert!(found.contains("tag 0 of hctx 0 is held by 1 and 2"), "{found}");
+        assert!(found.contains("2 in flight, the depth is 1"), "{found}");
+    }
+
+    #[test]
+    fn a_lock_has_one_holder() {
+        let take = Kind::LockAcquire { lock: 7, wait_ns: 0, transfer_ns: 0, from: 0 };
+        let give = Kind::LockRelease { lock: 7, held_ns: 1 };
+        assert!(violations(&[take, give, take, give]).is_empty());
+        assert!(!violations(&[take, take]).is_empty());
+        assert!(!violations(&[give]).is_empty());
+        assert!(!violations(&[take]).is_empty());
+    }
+}

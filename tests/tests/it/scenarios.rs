@@ -1,0 +1,150 @@
+//! Random scenarios: any kernel row with a few knobs overridden, any device, small jobs that end by themselves.
+
+use mqscope_core::event::Op;
+use mqscope_core::kernel::ROWS;
+use mqscope_core::scenario::{DeviceConfig, Scenario};
+use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::RngSeed;
+use std::collections::BTreeMap;
+
+/// Cases of a property. Wasm in a debug build is slow, and what it could break is arithmetic, not rules.
+const CASES: u32 = if cfg!(target_arch = "wasm32") { 8 } else { 64 };
+/// Simulated time within which every generated workload ends, ns.
+const DURATION_NS: u64 = 60_000_000_000;
+const KIB: u32 = 1024;
+
+/// The same cases in every run; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for others.
+pub fn config() -> ProptestConfig {
+    let defaults = ProptestConfig::default();
+    let fixed = |variable: &str| std::env::var_os(variable).is_none();
+    ProptestConfig {
+        cases: if fixed("PROPTEST_CASES") { CASES } else { defaults.cases },
+        rng_seed: if fixed("PROPTEST_RNG_SEED") { RngSeed::Fixed(1) } else { defaults.rng_seed },
+        failure_persistence: None,
+        ..defaults
+    }
+}
+
+prop_compose! {
+    /// Any scenario.
+    pub fn any()(disks in 1_usize..=2)(
+        seed in proptest::num::u64::ANY,
+        kernel in select(ROWS.iter().map(|r| r.name).collect::<Vec<_>>()),
+        machine in select(vec!["small", "desktop"]),
+        set in knobs(),
+        model in select(vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]),
+        devices in vec(disk(), disks),
+        workload in workload(disks),
+    ) -> Scenario {
+        let device = |(i, disk): (usize, DeviceConfig)| DeviceConfig { name: format!("disk{i}"), model: model.into(), ..disk };
+        Scenario {
+            title: String::new(),
+            seed,
+            duration_ns: DURATION_NS,
+            warmup_ns: 0,
+            machine: machine.into(),
+            kernel: kernel.into(),
+            set,
+            devices: devices.into_iter().enumerate().map(device).collect(),
+            workload,
+        }
+    }
+}
+
+/// Up to two knobs with values that make sense.
+fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let knob = select(ROWS[0].knobs.list()).prop_flat_map(|knob| {
+        let values: Vec<&str> =
+            if knob.choices.is_empty() { vec!["0", "1", "3", "16"] } else { knob.choices.to_vec() };
+        (Just(knob.name.to_owned()), select(values).prop_map(String::from))
+    });
+    let sensible = |(name, value): &(String, String)| value != "0" || !name.starts_with("plug_max");
+    vec(knob.prop_filter("a plug holds something", sensible), 0..=2)
+        .prop_map(|pairs| pairs.into_iter().collect())
+}
+
+prop_compose! {
+    /// Depths from one upwards, so that tags and budgets run out.
+    fn disk()(
+        nr_requests in of(1_u32..=40),
+        queue_depth in of(1_u32..=20),
+        nr_hw_queues in of(1_u16..=4),
+        nomerges in 0_u8..=2,
+        rq_affinity in 0_u8..=2,
+    ) -> DeviceConfig {
+        DeviceConfig { nr_requests, queue_depth, nr_hw_queues, nomerges, rq_affinity, ..DeviceConfig::new("", "") }
+    }
+}
+
+fn workload(disks: usize) -> impl Strategy<Value = Workload> {
+    prop_oneof![
+        3 => vec(job(disks), 1..=2).prop_map(Workload::Jobs),
+        1 => script(disks).prop_map(Workload::Batch),
+    ]
+}
+
+prop_compose! {
+    fn job(disks: usize)(
+        (engine, pattern) in (
+            select(vec![Engine::Psync, Engine::Libaio, Engine::IoUring]),
+            select(vec![Pattern::Sequential, Pattern::Random]),
+        ),
+        rwmixread in select(vec![0_u8, 50, 100]),
+        bs in select(vec![512, 4 * KIB, 64 * KIB, 512 * KIB]),
+        (iodepth, submit, complete_min, low) in (1_u32..=40, 1_u32..=20, 1_u32..=8, 0_u32..=10),
+        numjobs in 1_u32..=3,
+        ios in 1_u64..=60,
+        rate in of(1_000_u32..=200_000),
+        poisson in proptest::bool::ANY,
+        thinktime_ns in select(vec![0_u64, 0, 3_000, 200_000]),
+        both in proptest::bool::ANY,
+        phase in 0_u32..=1,
+    ) -> JobSpec {
+        let depth = if engine == Engine::Psync { 1 } else { iodepth };
+        JobSpec {
+            name: format!("job{phase}"),
+            engine,
+            pattern,
+            rwmixread,
+            bs: [bs; 2],
+            iodepth: depth,
+            iodepth_batch_submit: submit.min(depth),
+            iodepth_batch_complete_min: complete_min.min(depth),
+            iodepth_low: low.min(depth),
+            numjobs,
+            files: if both { (0..disks as u16).collect() } else { vec![0] },
+            size: Some(Amount::Bytes(64 << 20)),
+            io_size: Some(Amount::Bytes(ios * u64::from(bs))),
+            rate_iops: [rate; 2],
+            rate_poisson: poisson,
+            thinktime_ns,
+            phase,
+            ..JobSpec::default()
+        }
+    }
+}
+
+fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
+    let io = (proptest::bool::ANY, 0..disks as u16, 0_u64..64, select(vec![1_u32, 4, 64, 256])).prop_map(
+        |(write, device, place, kib)| BatchIo {
+            op: if write { Op::Write } else { Op::Read },
+            device,
+            offset: place * 4096,
+            len: kib * KIB,
+        },
+    );
+    let step = prop_oneof![
+        4 => vec(io, 1..40).prop_map(BatchStep::Submit),
+        1 => (0_u16..4).prop_map(BatchStep::Cpu),
+        1 => Just(BatchStep::Wait),
+        1 => (1_u64..50_000).prop_map(BatchStep::Sleep),
+    ];
+    vec(step, 1..12).prop_map(|mut steps| {
+        steps.push(BatchStep::Wait);
+        BatchScript { name: "iob".into(), steps }
+    })
+}

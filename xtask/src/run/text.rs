@@ -1,0 +1,196 @@
+//! A report as text for people.
+
+use mqscope_core::report::{CpuReport, JobReport, Latency, ObjectReport, PERCENTILES, QueueReport, Report};
+use std::fmt::{self, Write as _};
+
+/// Classes of locks and lines shown; the JSON form has all.
+const OBJECTS_SHOWN: usize = 16;
+
+/// The whole report.
+pub fn report(report: &Report) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    _ = write(&mut out, report);
+    out
+}
+
+fn write(out: &mut String, report: &Report) -> fmt::Result {
+    let title = if report.title.is_empty() { "run" } else { &report.title };
+    writeln!(out, "{title}: kernel {}", report.kernel)?;
+    writeln!(
+        out,
+        "simulated {}, measured {}; {} events; state {}",
+        time(report.end_ns as f64),
+        time(report.window_ns as f64),
+        report.events,
+        report.state_hash
+    )?;
+    for warning in &report.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    if report.jobs.len() != 1 {
+        job(out, "all jobs", &report.total)?;
+    }
+    for each in &report.jobs {
+        job(out, &format!("job {}", each.name), each)?;
+    }
+    for each in &report.queues {
+        queue(out, each)?;
+    }
+    cpu(out, &report.cpu)?;
+    objects(out, &report.objects)
+}
+
+fn job(out: &mut String, name: &str, job: &JobReport) -> fmt::Result {
+    let plural = if job.processes == 1 { "process" } else { "processes" };
+    writeln!(out, "\n{name} ({} {plural})", job.processes)?;
+    writeln!(
+        out,
+        "  IOPS {}, bandwidth {:.1} MiB/s, {} I/Os ({} reads, {} writes)",
+        count(job.iops),
+        job.bandwidth / f64::from(1 << 20),
+        job.ios,
+        job.reads,
+        job.ios.saturating_sub(job.reads)
+    )?;
+    if job.ios == 0 {
+        return Ok(());
+    }
+    write!(out, "  {:<6}{:>10}{:>10}", "", "mean", "min")?;
+    for percent in PERCENTILES {
+        let name = if percent == 100.0 { String::from("max") } else { format!("p{percent}") };
+        write!(out, "{name:>10}")?;
+    }
+    writeln!(out)?;
+    for (name, latency) in [("slat", &job.slat), ("clat", &job.clat), ("lat", &job.lat)] {
+        latencies(out, name, latency)?;
+    }
+    Ok(())
+}
+
+fn latencies(out: &mut String, name: &str, latency: &Latency) -> fmt::Result {
+    if latency.count == 0 {
+        return Ok(());
+    }
+    write!(out, "  {name:<6}{:>10}{:>10}", time(latency.mean_ns), time(latency.min_ns as f64))?;
+    for value in &latency.percentiles_ns {
+        write!(out, "{:>10}", time(*value as f64))?;
+    }
+    writeln!(out)
+}
+
+fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
+    writeln!(out, "\ndisk {}", q.name)?;
+    writeln!(
+        out,
+        "  requests {}/s, merges {}/s, mean size {:.1} KiB, utilisation {:.1} %",
+        count(q.requests_per_s),
+        count(q.merges_per_s),
+        q.mean_sectors / 2.0,
+        q.utilisation * 100.0
+    )?;
+    writeln!(
+        out,
+        "  await {}, aqu-sz {:.2}, in flight {:.2} (max {})",
+        time(q.await_ns),
+        q.aqu_sz,
+        q.in_flight,
+        q.in_flight_max
+    )?;
+    let p = &q.phases;
+    writeln!(
+        out,
+        "  Q2G {}, G2I {}, I2D {}, D2C {}, Q2C {}",
+        time(p.q2g_ns),
+        time(p.g2i_ns),
+        time(p.i2d_ns),
+        time(p.d2c_ns),
+        time(p.q2c_ns)
+    )?;
+    writeln!(
+        out,
+        "  issued directly {}, inserted {}, requeued {}, dispatched by another CPU {}",
+        q.direct_issued, q.inserted, q.requeued, q.foreign_dispatched
+    )?;
+    writeln!(out, "  hctx runs {} ({} sent nothing), tag waits {}", q.runs, q.empty_runs, q.tag_waits)
+}
+
+fn cpu(out: &mut String, cpu: &CpuReport) -> fmt::Result {
+    writeln!(out, "\nCPU: {} CPUs, {:.2} % busy; per I/O", cpu.cpus, cpu.busy_percent)?;
+    writeln!(
+        out,
+        "  user {}, system {}, irq {}, softirq {}, spinning {}; total {} (of it cache lines {})",
+        time(cpu.user_ns),
+        time(cpu.system_ns),
+        time(cpu.irq_ns),
+        time(cpu.softirq_ns),
+        time(cpu.spin_ns),
+        time(cpu.total_ns),
+        time(cpu.line_ns)
+    )
+}
+
+fn objects(out: &mut String, objects: &[ObjectReport]) -> fmt::Result {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{:<34}{:>5}{:>8}{:>9}{:>11}{:>10}{:>11}{:>11}",
+        "locks and lines", "", "members", "per I/O", "contended", "wait", "transfers", "time lost"
+    )?;
+    for each in objects.iter().take(OBJECTS_SHOWN) {
+        writeln!(
+            out,
+            "{:<34}{:>5}{:>8}{:>9.2}{:>9.2} %{:>10}{:>11}{:>11}",
+            each.class,
+            each.kind,
+            each.members,
+            each.per_io,
+            each.contended * 100.0,
+            time(each.mean_wait_ns),
+            each.transfers,
+            time(each.lost_ns as f64)
+        )?;
+    }
+    if let Some(more) = objects.len().checked_sub(OBJECTS_SHOWN).filter(|more| *more > 0) {
+        writeln!(out, "and {more} more classes; --json lists all")?;
+    }
+    Ok(())
+}
+
+/// A time with the unit that leaves about four digits.
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e4 => format!("{ns:.0}ns"),
+        ns if ns < 1e7 => format!("{:.1}us", ns / 1e3),
+        ns if ns < 1e10 => format!("{:.1}ms", ns / 1e6),
+        ns => format!("{:.1}s", ns / 1e9),
+    }
+}
+
+/// A rate: 950, 12.3k, 1597k, 12.3M.
+fn count(value: f64) -> String {
+    match value {
+        v if v < 1e4 => format!("{v:.0}"),
+        v if v < 1e5 => format!("{:.1}k", v / 1e3),
+        v if v < 1e7 => format!("{:.0}k", v / 1e3),
+        v => format!("{:.1}M", v / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_about_four_digits() {
+        assert_eq!([999.0, 9_999.0, 12_345.0, 1.2e9].map(time), ["999ns", "9999ns", "12.3us", "1200.0ms"]);
+        assert_eq!([950.0, 12_345.0, 1_597_000.0].map(count), ["950", "12.3k", "1597k"]);
+    }
+
+    #[test]
+    fn an_empty_report_prints() {
+        assert!(report(&Report::default()).contains("IOPS 0"));
+    }
+}
