@@ -5,3 +5,4 @@ pub mod audit;
 pub mod conform;
 pub mod determinism;
 pub mod golden;
+pub mod speed;
