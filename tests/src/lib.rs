@@ -5,4 +5,5 @@ pub mod audit;
 pub mod conform;
 pub mod determinism;
 pub mod golden;
+pub mod recount;
 pub mod speed;

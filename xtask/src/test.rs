@@ -44,6 +44,8 @@ enum Stage {
     LintWasm,
     /// cargo doc without warnings.
     Doc,
+    /// Licences, sources and doubled versions of crates, where cargo-deny is installed.
+    Deny,
     /// All tests natively.
     Native,
     /// The same tests of the core in wasm under Node.
@@ -124,9 +126,23 @@ impl Counter {
     }
 }
 
+/// How a stage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Ok,
+    Failed,
+    Skipped,
+}
+
+impl From<bool> for End {
+    fn from(ok: bool) -> Self {
+        if ok { Self::Ok } else { Self::Failed }
+    }
+}
+
 struct Outcome {
     stage: Stage,
-    ok: bool,
+    end: End,
     count: Count,
     time: Duration,
 }
@@ -142,32 +158,36 @@ pub fn test(args: &Args) -> Result<bool> {
         println!("\n=== {} ===", stage.name());
         let start = Instant::now();
         let mut counter = Counter::default();
-        let ok = setup.run(stage, args.bless, &mut counter).unwrap_or_else(|error| {
+        let end = setup.run(stage, args.bless, &mut counter).unwrap_or_else(|error| {
             println!("error: {error:#}");
-            false
+            End::Failed
         });
-        outcomes.push(Outcome { stage, ok, count: counter.total(), time: start.elapsed() });
+        outcomes.push(Outcome { stage, end, count: counter.total(), time: start.elapsed() });
     }
     Ok(summary(&outcomes))
 }
 
 /// Prints the table and the last line; `false` if anything failed.
 fn summary(outcomes: &[Outcome]) -> bool {
-    println!("\n{:<14} {:>6} {:>7} {:>7} {:>8}", "stage", "", "passed", "failed", "time");
+    println!("\n{:<14} {:>7} {:>7} {:>7} {:>8}", "stage", "", "passed", "failed", "time");
     let mut total = Count::default();
     for outcome in outcomes {
         let Count { passed, mut failed } = outcome.count;
-        if !outcome.ok && failed == 0 {
+        if outcome.end == End::Failed && failed == 0 {
             failed = 1;
         }
         total.passed += passed;
         total.failed += failed;
-        let word = if outcome.ok { "ok" } else { "FAILED" };
+        let word = match outcome.end {
+            End::Ok => "ok",
+            End::Failed => "FAILED",
+            End::Skipped => "skipped",
+        };
         let time = outcome.time.as_secs_f64();
-        println!("{:<14} {word:>6} {passed:>7} {failed:>7} {time:>7.1}s", outcome.stage.name());
+        println!("{:<14} {word:>7} {passed:>7} {failed:>7} {time:>7.1}s", outcome.stage.name());
     }
     println!("\n{} passed, {} failed", total.passed, total.failed);
-    total.failed == 0 && outcomes.iter().all(|o| o.ok)
+    total.failed == 0
 }
 
 /// The tools that the wanted stages need.
@@ -197,8 +217,8 @@ impl Setup {
         self.browser.as_ref().context("no browser was set up")
     }
 
-    fn run(&self, stage: Stage, bless: bool, counter: &mut Counter) -> Result<bool> {
-        match stage {
+    fn run(&self, stage: Stage, bless: bool, counter: &mut Counter) -> Result<End> {
+        let ok = match stage {
             Stage::Fmt => Run::cargo(&["fmt", "--all", "--check"]).status(),
             Stage::Lint => {
                 Run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).status()
@@ -210,6 +230,15 @@ impl Setup {
             }
             Stage::Doc => {
                 Run::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").status()
+            }
+            Stage::Deny => {
+                if Run::cargo(&["deny", "--version"]).quiet().is_none() {
+                    println!(
+                        "cargo-deny is not installed; this command would do it: cargo install --locked cargo-deny"
+                    );
+                    return Ok(End::Skipped);
+                }
+                Run::cargo(&["deny", "check", "licenses", "bans", "sources"]).status()
             }
             Stage::Native => {
                 let mut run = Run::cargo(&["test", "--workspace", "--no-fail-fast"]);
@@ -232,7 +261,8 @@ impl Setup {
                 self.tools()?.run("trunk", &["build", "--release", "--skip-version-check"]).status()
             }
             Stage::E2e => self.end_to_end(counter),
-        }
+        };
+        ok.map(End::from)
     }
 
     fn wasm_tests(&self, which: &[&str]) -> Result<Run> {

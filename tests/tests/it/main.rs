@@ -2,5 +2,6 @@
 
 mod conservation;
 mod determinism;
+mod laws;
 mod recorded_kernels;
 mod scenarios;

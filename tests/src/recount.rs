@@ -1,0 +1,125 @@
+//! The numbers of a report, counted once more from the event log: a second opinion on the report's counters.
+
+use mqscope_core::event::{BioId, Event, Kind, QueueId, RqId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One queue's numbers over the whole log.
+#[derive(Clone, Debug, Default)]
+pub struct QueueCount {
+    /// Requests completed.
+    pub completed: u64,
+    /// Sectors completed.
+    pub sectors: u64,
+    /// Bios merged.
+    pub merges: u64,
+    /// Requests times ns between D and C.
+    pub in_flight_ns: f64,
+    /// Requests times ns between the tag and C.
+    pub held_ns: f64,
+    /// ns with at least one request between D and C.
+    pub busy_ns: u64,
+    /// Most requests between D and C.
+    pub in_flight_max: u32,
+    /// Requests with an I event.
+    pub inserted: u64,
+    /// R events.
+    pub requeued: u64,
+    /// Runs of its hctxs that ended.
+    pub runs: u64,
+    /// Those that sent nothing.
+    pub empty_runs: u64,
+    /// Tasks that found no tag.
+    pub tag_waits: u64,
+    now: u32,
+    since_ns: u64,
+}
+
+/// Counts while events are read.
+#[derive(Clone, Debug, Default)]
+pub struct Recount {
+    /// Each queue.
+    pub queues: Vec<QueueCount>,
+    /// I/Os whose end was told to the application.
+    pub ios: u64,
+    /// Sum of their latencies, ns.
+    pub lat_sum_ns: u64,
+    /// Their largest latency, ns.
+    pub lat_max_ns: u64,
+    /// Sum of their sizes, sectors.
+    pub sectors: u64,
+    allocated: BTreeMap<RqId, u64>,
+    issued: BTreeMap<RqId, u64>,
+    inserted: BTreeSet<RqId>,
+    bios: BTreeMap<BioId, u32>,
+}
+
+impl Recount {
+    /// Reads the next events. `hctx_queue` maps an hctx to its queue.
+    pub fn read(&mut self, queues: usize, hctx_queue: &[QueueId], events: &[Event]) {
+        self.queues.resize_with(queues, QueueCount::default);
+        for event in events {
+            self.event(hctx_queue, event);
+        }
+    }
+
+    fn event(&mut self, hctx_queue: &[QueueId], event: &Event) {
+        let at = event.at_ns;
+        let of_hctx = |hctx: u16| usize::from(hctx_queue[usize::from(hctx)]);
+        match event.kind {
+            Kind::Queue { bio, extent, .. } => _ = self.bios.insert(bio, extent.sectors),
+            Kind::BioEnd { bio, lat_ns } => {
+                self.ios += 1;
+                self.lat_sum_ns += lat_ns;
+                self.lat_max_ns = self.lat_max_ns.max(lat_ns);
+                self.sectors += u64::from(self.bios.get(&bio).copied().unwrap_or(0));
+            }
+            Kind::TagAlloc { rq, .. } => _ = self.allocated.insert(rq, at),
+            Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
+                self.queues[usize::from(queue)].merges += 1;
+            }
+            Kind::Insert { rq, queue, .. } => {
+                self.queues[usize::from(queue)].inserted += u64::from(self.inserted.insert(rq));
+            }
+            Kind::Issue { rq, queue, .. } => {
+                self.issued.insert(rq, at);
+                let q = &mut self.queues[usize::from(queue)];
+                q.change(at, 1);
+            }
+            Kind::Requeue { rq, queue, .. } => {
+                let from = self.issued.remove(&rq).unwrap_or(at);
+                let q = &mut self.queues[usize::from(queue)];
+                q.change(at, -1);
+                q.requeued += 1;
+                q.in_flight_ns += (at - from) as f64;
+            }
+            Kind::Complete { rq, queue, extent } => {
+                let issued = self.issued.remove(&rq).unwrap_or(at);
+                let allocated = self.allocated.remove(&rq).unwrap_or(at);
+                let q = &mut self.queues[usize::from(queue)];
+                q.change(at, -1);
+                q.completed += 1;
+                q.sectors += u64::from(extent.sectors);
+                q.in_flight_ns += (at - issued) as f64;
+                q.held_ns += (at - allocated) as f64;
+            }
+            Kind::RunEnd { hctx, sent } => {
+                let q = &mut self.queues[of_hctx(hctx)];
+                q.runs += 1;
+                q.empty_runs += u64::from(sent == 0);
+            }
+            Kind::TagWait { hctx, .. } => self.queues[of_hctx(hctx)].tag_waits += 1,
+            _ => {}
+        }
+    }
+}
+
+impl QueueCount {
+    fn change(&mut self, at_ns: u64, by: i32) {
+        if self.now > 0 {
+            self.busy_ns += at_ns - self.since_ns;
+        }
+        self.since_ns = at_ns;
+        self.now = self.now.saturating_add_signed(by);
+        self.in_flight_max = self.in_flight_max.max(self.now);
+    }
+}
