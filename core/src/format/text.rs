@@ -148,3 +148,36 @@ pub(crate) fn column(line: &str, at: usize) -> u32 {
     let chars = line.get(..at).map_or(0, |before| before.chars().count());
     u32::try_from(chars + 1).unwrap_or(u32::MAX)
 }
+
+/// Findings under way: keeps each once, and tells the reader when there is no point in going on.
+#[derive(Default)]
+pub(crate) struct Findings {
+    list: Vec<Diagnostic>,
+    errors: usize,
+}
+
+impl Findings {
+    /// Adds a finding, unless it is there already (a value inherited by several jobs).
+    pub(crate) fn add(&mut self, finding: Diagnostic) {
+        if self.list.len() <= FINDINGS_MAX * 2 && self.list.contains(&finding) {
+            return;
+        }
+        self.errors += usize::from(finding.is_error());
+        self.list.push(finding);
+    }
+
+    /// Whether the text cannot be used.
+    pub(crate) fn any_error(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// Whether so many things are wrong that the rest need not be looked at.
+    pub(crate) fn hopeless(&self) -> bool {
+        self.errors >= FINDINGS_MAX
+    }
+
+    /// All findings in line order, see [`cap`].
+    pub(crate) fn into_vec(self) -> Vec<Diagnostic> {
+        cap(self.list)
+    }
+}
