@@ -4,14 +4,18 @@
 //! runs it; [`event::Event`]s and a [`report::Report`] come out. The same scenario gives the same log, byte for
 //! byte, natively and in wasm, stepped or run at once.
 
+mod block;
+pub mod cases;
 pub mod device;
 pub mod diag;
+mod engine;
 pub mod event;
 pub mod format;
 pub mod host;
 pub mod kernel;
 pub mod report;
 pub mod scenario;
+mod setup;
 mod sim;
 pub mod topology;
 pub mod workload;

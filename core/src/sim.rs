@@ -1,87 +1,273 @@
 //! The simulation: plain data, stepped by its owner.
 
-use crate::event::Log;
+use crate::block::{Bio, Ctx, Hctx, Host, Io, Queue, Request, Tags};
+use crate::device::Device;
+use crate::engine::agenda::{Agenda, Next, Timed};
+use crate::engine::hash::StateHasher;
+use crate::engine::slab::Slab;
+use crate::event::{Event, Kind, Log, NO_TASK};
+use crate::host::{Costs, Cpu, Objects, Runnable};
 use crate::kernel::Knobs;
-use crate::report::Report;
+use crate::report::{Report, Stats};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::topology::Topology;
+use crate::workload::task::{JobState, Task};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// A running simulation. Cloning it is a checkpoint.
+///
+/// Order: events leave in the order (time, sequence). Guaranteed: the same scenario gives the same sequence of events,
+/// log and state hash on every platform, stepped, run at once, or restored from a clone at any event. Not
+/// guaranteed: the same hash across versions of this crate.
 #[derive(Clone, Debug)]
 pub struct Sim {
-    now: u64,
-    log: Log,
-    knobs: Knobs,
-    topology: Topology,
+    pub(crate) now: u64,
+    /// A CPU may run on without being queued up to here.
+    pub(crate) until_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) events: u64,
+    pub(crate) seed: u64,
+    pub(crate) agenda: Agenda,
+    pub(crate) knobs: Knobs,
+    pub(crate) costs: Costs,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) objects: Objects,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) jobs: Vec<JobState>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) hctxs: Vec<Hctx>,
+    pub(crate) ctxs: Vec<Ctx>,
+    pub(crate) tags: Vec<Tags>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) ios: Slab<Io>,
+    pub(crate) bios: Slab<Bio>,
+    pub(crate) rqs: Slab<Request>,
+    /// Request lists on their way through the code; a frame names one by its slot.
+    pub(crate) lists: Slab<VecDeque<u32>>,
+    pub(crate) next_bio: u32,
+    pub(crate) next_rq: u32,
+    pub(crate) stats: Stats,
+    pub(crate) log: Log,
+    pub(crate) outbox: crate::device::Outbox,
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) warnings: Arc<Vec<String>>,
 }
 
 impl Sim {
     /// Builds the simulation at time 0.
+    ///
+    /// # Errors
+    /// Names the field of the scenario that cannot be used and what would fit.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
-        Ok(Self { now: 0, log: Log::default(), knobs: scenario.knobs()?, topology: Topology::default() })
+        crate::setup::build(scenario)
     }
+
     /// Simulated time, ns.
     pub fn now_ns(&self) -> u64 {
         self.now
     }
-    /// Events taken from the queue so far.
+
+    /// Events handled so far.
     pub fn events(&self) -> u64 {
-        0
+        self.events
     }
-    /// Whether nothing will happen any more.
+
+    /// Whether nothing will happen any more: the workload is done, or the duration is over.
     pub fn ended(&self) -> bool {
-        true
+        self.next_event_ns().is_none()
     }
+
     /// Time of the next event, ns; `None` at the end.
     pub fn next_event_ns(&self) -> Option<u64> {
-        None
+        self.agenda.peek_ns().filter(|&at| at <= self.end_ns)
     }
-    /// Handles one event; false at the end.
+
+    /// Handles one event; false if there was none.
     pub fn step(&mut self) -> bool {
-        false
+        self.until_ns = 0;
+        self.handle_next(self.end_ns)
     }
-    /// Handles all events up to and including `until_ns`; false at the end.
+
+    /// Handles all events up to and including `until_ns` and moves the clock there; false at the end of the run.
     pub fn run_until(&mut self, until_ns: u64) -> bool {
-        self.now = until_ns;
-        false
+        let until = until_ns.min(self.end_ns);
+        self.until_ns = until;
+        while self.handle_next(until) {}
+        self.now = self.now.max(until);
+        !self.ended()
     }
-    /// Handles `n` events; false at the end.
+
+    /// Handles up to `n` events; false at the end of the run.
     pub fn run_events(&mut self, n: u64) -> bool {
-        let _ = n;
-        false
+        for _ in 0..n {
+            if !self.step() {
+                return false;
+            }
+        }
+        true
     }
+
     /// Runs to the end.
-    pub fn run(&mut self) {}
+    pub fn run(&mut self) {
+        self.until_ns = self.end_ns;
+        while self.handle_next(self.end_ns) {}
+    }
+
+    fn handle_next(&mut self, until_ns: u64) -> bool {
+        let Some((at, next)) = self.agenda.pop(until_ns) else { return false };
+        self.now = at;
+        self.events += 1;
+        match next {
+            Next::Cpu(c) => self.exec(c),
+            Next::Timed(Timed::Device(device, token)) => self.device_event(device, token),
+            Next::Timed(Timed::Done(device, rq)) => self.device_done(device, rq),
+            Next::Timed(Timed::Task(t)) => self.task_timer(t),
+            Next::Timed(Timed::Work(hctx, work_gen)) => self.work_due(hctx, work_gen),
+            Next::Timed(Timed::Runnable(c, what)) => {
+                self.enqueue(c as usize, Runnable::unpack(what));
+                self.kick(c as usize);
+            }
+            Next::Timed(Timed::Ipi(c, rq)) => {
+                self.cpus[c as usize].ipi_queue.push_back(rq);
+                self.raise_irq(c as usize);
+            }
+            Next::Timed(Timed::Measure) => self.start_measuring(),
+        }
+        true
+    }
+
     /// The event log.
     pub fn log(&self) -> &Log {
         &self.log
     }
+
     /// The event log, to switch or drain it.
     pub fn log_mut(&mut self) -> &mut Log {
         &mut self.log
     }
-    /// Hash of the whole state, the same on every platform.
+
+    /// Hash of the whole state but the log and the latency histograms, the same on every platform.
     pub fn state_hash(&self) -> u64 {
-        0
+        let mut h = StateHasher::new();
+        (self.now, self.end_ns, self.events, self.seed).hash(&mut h);
+        self.agenda.hash(&mut h);
+        self.knobs.hash(&mut h);
+        self.costs.hash(&mut h);
+        self.cpus.hash(&mut h);
+        self.objects.hash(&mut h);
+        self.tasks.hash(&mut h);
+        self.jobs.hash(&mut h);
+        self.queues.hash(&mut h);
+        self.hctxs.hash(&mut h);
+        self.ctxs.hash(&mut h);
+        self.tags.hash(&mut h);
+        self.hosts.hash(&mut h);
+        self.devices.hash(&mut h);
+        self.ios.hash(&mut h);
+        self.bios.hash(&mut h);
+        self.rqs.hash(&mut h);
+        self.lists.hash(&mut h);
+        (self.next_bio, self.next_rq).hash(&mut h);
+        self.stats.hash(&mut h);
+        h.finish()
     }
+
     /// Fixed things and names.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
+
+    /// The scenario it was built from.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
     /// Policy knobs in force.
     pub fn knobs(&self) -> &Knobs {
         &self.knobs
     }
+
     /// Changes policy from now on; requests under way keep what was decided for them.
     pub fn set_knobs(&mut self, knobs: Knobs) {
         self.knobs = knobs;
     }
-    /// Changes a LUN's queue depth from now on.
+
+    /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).
     pub fn set_queue_depth(&mut self, queue: u16, depth: u32) {
-        let _ = (queue, depth);
+        if let Some(q) = self.queues.get_mut(queue as usize) {
+            q.queue_depth = depth.max(1);
+        }
     }
+
+    /// Names of the kernel functions that CPU `cpu` is in, outermost first; empty when idle or out of range.
+    pub fn stack(&self, cpu: u16) -> Vec<&'static str> {
+        self.cpus.get(cpu as usize).map_or(Vec::new(), |c| c.stack.iter().map(|f| f.name()).collect())
+    }
+
+    /// Requests that hold a tag now.
+    pub fn requests_live(&self) -> u32 {
+        self.rqs.live()
+    }
+
+    /// Tags in use now, over all tag bitmaps (including tags taken in a batch and not yet used).
+    pub fn tags_in_use(&self) -> u32 {
+        self.tags.iter().map(Tags::in_use).sum()
+    }
+
+    /// Name of a job section.
+    pub(crate) fn job_name(&self, job: usize) -> String {
+        match &self.scenario.workload {
+            crate::workload::Workload::Jobs(jobs) => jobs[job].name.clone(),
+            crate::workload::Workload::Batch(script) => script.name.clone(),
+        }
+    }
+
+    /// Processes of a job section.
+    pub(crate) fn processes(&self, job: usize) -> u32 {
+        self.tasks.iter().filter(|t| t.job as usize == job).count() as u32
+    }
+
     /// Numbers so far.
     pub fn report(&self) -> Report {
-        Report::default()
+        crate::report::build(self)
+    }
+
+    /// Logs an event of CPU `c`.
+    #[inline]
+    pub(crate) fn emit(&mut self, c: usize, kind: Kind) {
+        if self.log.is_on() {
+            self.emit_slow(c, kind);
+        }
+    }
+
+    #[cold]
+    fn emit_slow(&mut self, c: usize, kind: Kind) {
+        let cpu = &self.cpus[c];
+        let context = cpu.context();
+        let task = match (context, cpu.current) {
+            (crate::event::Context::Task, Some(Runnable::Task(t))) => t,
+            _ => NO_TASK,
+        };
+        self.log.push(Event { at_ns: self.now, cpu: c as u16, context, task, kind });
+    }
+
+    /// Logs an event that no context of a CPU causes (a device, a timer).
+    pub(crate) fn emit_device_on(&mut self, cpu: u16, kind: Kind) {
+        let context = crate::event::Context::Idle;
+        self.log.push(Event { at_ns: self.now, cpu, context, task: NO_TASK, kind });
+    }
+
+    fn start_measuring(&mut self) {
+        self.objects.reset_counters();
+        for cpu in &mut self.cpus {
+            cpu.used_ns = [0; 4];
+            cpu.spin_ns = 0;
+            cpu.line_ns = 0;
+        }
+        self.stats.start_measuring(self.now);
     }
 }

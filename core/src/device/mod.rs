@@ -1,21 +1,144 @@
-//! Device models. (Presets; the models follow.)
+//! Device models: null, NVMe, RAID adapter. One file each, one trait, one row in [`PRESETS`].
+//!
+//! A device knows commands and time, nothing of schedulers, CPUs or kernels. Where stations are first in, first out
+//! with fixed service times, their end is computed on arrival; an event is scheduled only where streams meet again.
 
-use serde::Serialize;
+mod flash;
+mod hba;
+mod null;
+mod nvme;
+mod presets;
 
-/// A device preset as the user sees it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Preset {
-    /// Name used in scenarios.
-    pub name: &'static str,
-    /// For people.
-    pub label: &'static str,
+pub(crate) use presets::Spec;
+pub use presets::{PRESETS, Preset, preset};
+
+use crate::engine::agenda::Timed;
+use crate::event::{Kind, Stage};
+use crate::sim::Sim;
+
+/// A command as the device sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// Request slot; the device hands it back.
+    pub slot: u32,
+    /// Logical unit.
+    pub lun: u16,
+    pub write: bool,
+    pub sector: u64,
+    pub bytes: u32,
+    /// Seed of the run, for the placement of data on dies.
+    pub seed: u64,
 }
 
-/// All device presets.
-pub const PRESETS: &[Preset] = &[
-    Preset { name: "null", label: "null device (fixed time)" },
-    Preset { name: "p3700-800", label: "NVMe P3700 800 GB (MLC)" },
-    Preset { name: "p4510-2t", label: "NVMe P4510 2 TB (TLC)" },
-    Preset { name: "p4800x-375", label: "NVMe P4800X 375 GB (3D XPoint)" },
-    Preset { name: "hba-r0-8ssd", label: "RAID HBA volume, RAID0 of 8 SAS SSDs" },
-];
+/// A passed stage, for the log: unit, start and end, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    pub stage: Stage,
+    pub unit: u16,
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
+/// What a device asks for: events of its own, finished commands, stages for the log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbox {
+    /// (time, token)
+    pub timers: Vec<(u64, u32)>,
+    /// (time, request slot)
+    pub done: Vec<(u64, u32)>,
+    /// (request slot, stage)
+    pub stages: Vec<(u32, Passed)>,
+}
+
+impl Outbox {
+    fn stage(&mut self, slot: u32, stage: Stage, unit: usize, start_ns: u64, end_ns: u64) {
+        if end_ns > start_ns {
+            self.stages.push((slot, Passed { stage, unit: unit as u16, start_ns, end_ns }));
+        }
+    }
+}
+
+/// A device model.
+pub(crate) trait Model {
+    /// Takes a command at `now` (ns).
+    fn submit(&mut self, now: u64, command: Command, out: &mut Outbox);
+    /// One of its timers fired. The token is what it put into the outbox.
+    fn event(&mut self, now: u64, token: u32, out: &mut Outbox);
+}
+
+/// All models; a plain enum so that a device can be cloned and hashed with the rest of the state.
+#[derive(Clone, Debug, Hash)]
+pub(crate) enum Device {
+    Null(null::Null),
+    Nvme(nvme::Nvme),
+    Hba(hba::Hba),
+}
+
+impl Device {
+    pub(crate) fn null(completion_ns: u64) -> Self {
+        Device::Null(null::Null { completion_ns })
+    }
+
+    pub(crate) fn nvme(spec: flash::FlashSpec) -> Self {
+        Device::Nvme(nvme::Nvme::new(spec))
+    }
+
+    pub(crate) fn hba(spec: hba::HbaSpec, luns: u16) -> Self {
+        Device::Hba(hba::Hba::new(spec, luns))
+    }
+
+    fn model(&mut self) -> &mut dyn Model {
+        match self {
+            Device::Null(d) => d,
+            Device::Nvme(d) => d,
+            Device::Hba(d) => d,
+        }
+    }
+}
+
+impl Sim {
+    /// The driver rings: the device sees the request.
+    pub(crate) fn device_submit(&mut self, c: usize, rq: u32) {
+        let r = &self.rqs[rq];
+        let queue = &self.queues[r.queue as usize];
+        let command = Command {
+            slot: rq,
+            lun: queue.lun,
+            write: r.write,
+            sector: r.sector,
+            bytes: r.sectors * 512,
+            seed: self.seed,
+        };
+        let device = queue.device;
+        let at = self.now + self.cpus[c].debt;
+        let mut out = std::mem::take(&mut self.outbox);
+        self.devices[device as usize].model().submit(at, command, &mut out);
+        self.deliver(device, out);
+    }
+
+    pub(crate) fn device_event(&mut self, device: u16, token: u32) {
+        let mut out = std::mem::take(&mut self.outbox);
+        self.devices[device as usize].model().event(self.now, token, &mut out);
+        self.deliver(device, out);
+    }
+
+    fn deliver(&mut self, device: u16, mut out: Outbox) {
+        for (at, token) in out.timers.drain(..) {
+            self.agenda.at(at, Timed::Device(device, token));
+        }
+        for (at, slot) in out.done.drain(..) {
+            self.agenda.at(at, Timed::Done(device, slot));
+        }
+        for (slot, p) in out.stages.drain(..) {
+            if self.log.is_on() {
+                let (rq, queue, cpu) = {
+                    let r = &self.rqs[slot];
+                    (r.id, r.queue, r.issue_cpu)
+                };
+                let Passed { stage, unit, start_ns, end_ns } = p;
+                self.emit_device_on(cpu, Kind::DeviceStage { rq, queue, stage, unit, start_ns, end_ns });
+            }
+        }
+        self.outbox = out;
+    }
+}

@@ -15,6 +15,7 @@ pub struct Costs {
     pub uring: u32,
     pub dio: u32,
     pub rq_alloc: u32,
+    pub merge: u32,
     pub plug_flush: u32,
     pub ctx_insert: u32,
     pub ctx_dequeue: u32,
@@ -32,6 +33,7 @@ pub struct Costs {
     pub ipi_receive: u32,
     pub ipi_latency: u32,
     pub wake: u32,
+    pub wake_local: u32,
     pub wake_latency: u32,
     pub context_switch: u32,
     pub kworker_queue: u32,
@@ -77,6 +79,7 @@ const SKX: Costs = Costs {
     uring: 150,            // sqe and cqe [E 80-250]
     dio: 350,              // direct I/O set-up, page pin, bio [E 200-600]
     rq_alloc: 250,         // queue enter, tag, rq init, plug add [E 150-400]
+    merge: 80,             // one merge attempt that succeeds [E 40-150]
     plug_flush: 60,        // per request [E 30-120]
     ctx_insert: 80,        // under ctx->lock [E 50-150]
     ctx_dequeue: 150,      // one-by-one: ctx pick, lock, list_del, bitmap [E 100-300]
@@ -94,6 +97,7 @@ const SKX: Costs = Costs {
     ipi_receive: 900,      // and receiver [E 450-1800]
     ipi_latency: 500,      // until the receiver is interrupted [E 300-1000]
     wake: 1200,            // try_to_wake_up of a remote idle CPU, sender [E]
+    wake_local: 300,       // try_to_wake_up of a task of this CPU [E 150-600]
     wake_latency: 4000,    // until the woken task runs [E 2000-40000]
     context_switch: 1500,  // voluntary [E 1000-2500]
     kworker_queue: 500,    // queue_work [E]
@@ -114,6 +118,7 @@ const DESKTOP: Costs = Costs {
     uring: 70,
     dio: 140,
     rq_alloc: 90,
+    merge: 35,
     plug_flush: 25,
     ctx_insert: 35,
     ctx_dequeue: 60,
@@ -131,6 +136,7 @@ const DESKTOP: Costs = Costs {
     ipi_receive: 600,
     ipi_latency: 300,
     wake: 700,
+    wake_local: 150,
     wake_latency: 2500,
     context_switch: 900,
     kworker_queue: 300,

@@ -318,6 +318,8 @@ knobs! {
     dispatch_append: DispatchAppend,
     /// Delay before a run is tried again after the driver lacked a resource, us (BLK_MQ_RESOURCE_DELAY); 0: none.
     resource_delay_us: u32,
+    /// Running out of LUN budget also arms that delay (PREP_DISPATCH_NO_BUDGET, 5.8+).
+    no_budget_delays: bool,
     /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending).
     run_tests_pending: bool,
     /// The driver's queue_rqs takes a whole plug (NVMe, 5.16+).
@@ -340,6 +342,8 @@ knobs! {
     scsi_device_ref: bool,
     /// Submission and completion share one NVMe queue lock (nvmeq->q_lock until 4.18).
     nvme_shared_lock: bool,
+    /// Statistics counters of the hctx (queued, run, dispatched) are written on the path (until 5.15).
+    hctx_counters: bool,
     /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
     dev_resource: bool,
 }

@@ -35,6 +35,7 @@ const K4_14: Knobs = Knobs {
     refused_to: RefusedTo::Ctx,
     dispatch_append: DispatchAppend::Front,
     resource_delay_us: 0,
+    no_budget_delays: false,
     run_tests_pending: false,
     queue_rqs: false,
     batch_tags: false,
@@ -46,6 +47,7 @@ const K4_14: Knobs = Knobs {
     scsi_host_busy: true,
     scsi_device_ref: true,
     nvme_shared_lock: true,
+    hctx_counters: true,
     dev_resource: false,
 };
 
@@ -92,10 +94,12 @@ const K6_1: Knobs = Knobs {
     direct_at_flush: DirectAtFlush::WholePlug,
     direct_flush_traced: false,
     dispatch_append: DispatchAppend::Tail,
+    no_budget_delays: true,
     queue_rqs: true,
     batch_tags: true,
     scsi_run_all: false,
     scsi_host_busy: false,
+    hctx_counters: false,
     ..K5_4
 };
 

@@ -1,6 +1,12 @@
 //! Numbers of a run, in the terms of fio, iostat and btt. All of them come from counters kept while the
 //! simulation runs; a report never looks into the simulation's private state.
 
+mod build;
+mod stats;
+
+pub(crate) use build::build;
+pub(crate) use stats::Stats;
+
 use serde::Serialize;
 
 /// Percentiles given for every latency, in percent.

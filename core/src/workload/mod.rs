@@ -4,6 +4,10 @@
 //! makes it from text. [`BatchScript`] names exact bios for each `io_submit` call, as the recordings do;
 //! [`crate::format::iob`] makes it from text.
 
+mod batch;
+mod fio;
+pub(crate) mod task;
+
 use crate::event::Op;
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,173 @@
+//! Completion: interrupt, the right CPU, C, tags and restarts
+//! (`blk_mq_complete_request`, `blk_mq_end_request`, `scsi_end_request`, `blk_mq_sched_restart`).
+
+use crate::block::{Driver, NONE};
+use crate::engine::agenda::Timed;
+use crate::event::Kind;
+use crate::host::{Flow, Frame, Mode};
+use crate::kernel::CompleteIn;
+use crate::sim::Sim;
+
+impl Sim {
+    /// The device finished a request: its interrupt rises on the CPU of its vector.
+    pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
+        let r = &self.rqs[rq];
+        let hctx = r.hctx;
+        let cpu = match self.queues[r.queue as usize].driver {
+            // The timer, or the reply queue, of the CPU that issued the command.
+            Driver::Null | Driver::Scsi(_) => r.issue_cpu,
+            Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
+        };
+        self.cpus[cpu as usize].irq_queue.push_back(rq);
+        self.emit_device_on(cpu, Kind::Irq { hctx });
+        self.raise_irq(cpu as usize);
+    }
+
+    pub(crate) fn hard_irq(&mut self, c: usize, pc: u8, mode: Mode, debt: u64) -> Flow {
+        let frame = |pc| Frame::HardIrq { pc, mode, debt };
+        match pc {
+            0 => {
+                let ipi = self.cpus[c].irq_queue.is_empty();
+                self.charge(c, if ipi { self.costs.ipi_receive } else { self.costs.irq });
+                Flow::Pay(frame(1))
+            }
+            _ => {
+                if let Some(rq) = self.cpus[c].irq_queue.pop_front() {
+                    return Flow::Call(frame(1), Frame::Complete { pc: 0, rq, softirq: false });
+                }
+                if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                    return Flow::Call(frame(1), Frame::Complete { pc: 2, rq, softirq: true });
+                }
+                self.emit(c, Kind::ContextEnd);
+                let cpu = &mut self.cpus[c];
+                cpu.in_irq = false;
+                if cpu.done_queue.is_empty() || cpu.in_softirq {
+                    return Flow::Resume { mode, debt };
+                }
+                cpu.in_softirq = true;
+                cpu.mode = Mode::SoftIrq;
+                self.emit(c, Kind::ContextBegin);
+                self.charge(c, self.costs.softirq);
+                Flow::Pay(Frame::SoftIrq { pc: 0, mode, debt })
+            }
+        }
+    }
+
+    pub(crate) fn soft_irq(&mut self, c: usize, _pc: u8, mode: Mode, debt: u64) -> Flow {
+        match self.cpus[c].done_queue.pop_front() {
+            Some(rq) => {
+                Flow::Call(Frame::SoftIrq { pc: 0, mode, debt }, Frame::Complete { pc: 2, rq, softirq: true })
+            }
+            None => {
+                self.emit(c, Kind::ContextEnd);
+                self.cpus[c].in_softirq = false;
+                Flow::Resume { mode, debt }
+            }
+        }
+    }
+
+    /// Completes one request. Steps 0 and 1 are the driver's interrupt handler and the choice of the CPU.
+    pub(crate) fn complete(&mut self, c: usize, pc: u8, rq: u32, softirq: bool) -> Flow {
+        let frame = |pc| Frame::Complete { pc, rq, softirq };
+        let q = self.rqs[rq].queue as usize;
+        let hctx = self.rqs[rq].hctx;
+        match pc {
+            0 => {
+                let driver = self.queues[q].driver;
+                if let Driver::Scsi(host) = driver {
+                    self.touch(c, self.hosts[host as usize].fw_line);
+                }
+                if driver == Driver::Nvme && self.knobs.nvme_shared_lock {
+                    let lock = self.hctxs[hctx as usize].sq_lock;
+                    return if self.lock(c, lock) { Flow::Pay(frame(6)) } else { Flow::Spin(frame(6)) };
+                }
+                self.charge(c, self.costs.complete / 3);
+                Flow::Pay(frame(1))
+            }
+            // The completion queue entry was read under the queue's one lock.
+            6 => {
+                let lock = self.hctxs[hctx as usize].sq_lock;
+                self.unlock(c, lock);
+                self.charge(c, self.costs.complete / 3);
+                Flow::Pay(frame(1))
+            }
+            1 => {
+                let submitter = self.rqs[rq].cpu as usize;
+                let (here, there) = (&self.cpus[c], &self.cpus[submitter]);
+                let local = match self.queues[q].rq_affinity {
+                    0 => true,
+                    1 => here.socket == there.socket,
+                    _ => c == submitter,
+                };
+                if !local {
+                    self.charge(c, self.costs.ipi_send);
+                    self.emit(c, Kind::Ipi { target: submitter as u16 });
+                    let at = self.now + self.cpus[c].debt + u64::from(self.costs.ipi_latency);
+                    self.agenda.at(at, Timed::Ipi(submitter as u16, rq));
+                    return Flow::Ret(0);
+                }
+                if self.knobs.complete_in == CompleteIn::SoftIrq && self.queues[q].nr_hctx == 1 {
+                    self.cpus[c].done_queue.push_back(rq);
+                    return Flow::Ret(0);
+                }
+                Flow::Go(frame(2))
+            }
+            // scsi_device_unbusy
+            2 => {
+                if let Driver::Scsi(host) = self.queues[q].driver {
+                    if self.knobs.scsi_host_busy {
+                        self.touch(c, self.hosts[host as usize].host_line);
+                    }
+                    self.hosts[host as usize].host_busy -= 1;
+                    self.put_budget(c, q as u16);
+                    if self.knobs.scsi_device_ref {
+                        self.touch(c, self.queues[q].ref_line);
+                    }
+                }
+                self.charge(c, self.costs.complete / 3);
+                Flow::Pay(frame(3))
+            }
+            // blk_update_request: C, then the bios' ends.
+            3 => {
+                let r = &self.rqs[rq];
+                let (id, extent, mut bio) = (r.id, r.extent(), r.bio_first);
+                self.stats.completed(&self.rqs[rq], self.now);
+                self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
+                while bio != NONE {
+                    let (next, io) = (self.bios[bio].next, self.bios[bio].io);
+                    self.bios.remove(bio);
+                    self.bio_end(c, io);
+                    bio = next;
+                }
+                self.charge(c, self.costs.complete / 3);
+                Flow::Pay(frame(4))
+            }
+            // Free the request: tag, waiters, restarts.
+            4 => {
+                let (id, tag) = (self.rqs[rq].id, self.rqs[rq].tag);
+                self.emit(c, Kind::TagFree { rq: id, hctx, tag });
+                self.put_tag(c, hctx, tag);
+                self.rqs.remove(rq);
+                let queue = q as u16;
+                // From here on the frame's `rq` names the queue and hctx, as the request is gone.
+                if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
+                    return Flow::Call(
+                        self.after_free(queue),
+                        Frame::RunHwQueue { pc: 0, hctx, run_async: true },
+                    );
+                }
+                Flow::Pay(self.after_free(queue))
+            }
+            _ => unreachable!("complete has no step {pc}"),
+        }
+    }
+
+    /// What a SCSI completion does at the end: run all hctxs that have work, always or if somebody missed budget.
+    fn after_free(&mut self, q: u16) -> Frame {
+        let queue = &mut self.queues[q as usize];
+        let nr = queue.nr_hctx;
+        let runs = queue.scsi() && (self.knobs.scsi_run_all || std::mem::take(&mut queue.restarts));
+        // A scan that starts behind the last hctx ends at once.
+        Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr } }
+    }
+}

@@ -1,0 +1,352 @@
+//! Dispatch with scheduler none (`blk_mq_sched_dispatch_requests`, `blk_mq_flush_busy_ctxs`,
+//! `blk_mq_do_dispatch_ctx`, `blk_mq_dispatch_rq_list`).
+
+use crate::block::{NONE, status};
+use crate::event::{HctxId, Kind, Place};
+use crate::host::{Flow, Frame};
+use crate::kernel::{DispatchAppend, DispatchMode};
+use crate::sim::Sim;
+
+/// Weight and factor of the dispatch_busy average (BLK_MQ_DISPATCH_BUSY_EWMA_WEIGHT, _FACTOR).
+const BUSY_WEIGHT: u32 = 8;
+const BUSY_FACTOR: u32 = 4;
+
+impl Sim {
+    /// `blk_mq_update_dispatch_busy`.
+    pub(crate) fn update_dispatch_busy(&mut self, c: usize, h: HctxId, busy: bool) {
+        if !self.knobs.dispatch_busy {
+            return;
+        }
+        let hctx = &mut self.hctxs[h as usize];
+        let old = u32::from(hctx.dispatch_busy);
+        if old == 0 && !busy {
+            return;
+        }
+        let new = (old * (BUSY_WEIGHT - 1) + if busy { 1 << BUSY_FACTOR } else { 0 }) / BUSY_WEIGHT;
+        hctx.dispatch_busy = new as u8;
+        if new != old {
+            self.emit(c, Kind::DispatchBusy { hctx: h, value: new as u8 });
+        }
+    }
+
+    fn one_by_one(&self, h: HctxId, left_overs_sent: bool) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        match self.knobs.dispatch_mode {
+            DispatchMode::TakeAll => false,
+            DispatchMode::OneByOne => true,
+            DispatchMode::OneByOneWithBudget => left_overs_sent || self.queues[hctx.queue as usize].scsi(),
+            DispatchMode::Busy => left_overs_sent || hctx.dispatch_busy > 0,
+        }
+    }
+
+    /// One run of an hctx.
+    pub(crate) fn dispatch(&mut self, c: usize, pc: u8, hctx: HctxId, list: u32, sent: u32) -> Flow {
+        let frame = |pc, list, sent| Frame::Dispatch { pc, hctx, list, sent };
+        let h = hctx as usize;
+        match pc {
+            0 => {
+                self.emit(c, Kind::RunBegin { hctx });
+                self.stats.queues[self.hctxs[h].queue as usize].runs += 1;
+                if self.knobs.hctx_counters {
+                    self.touch(c, self.hctxs[h].counters_line);
+                }
+                Flow::Pay(frame(if self.hctxs[h].dispatch.is_empty() { 4 } else { 1 }, NONE, 0))
+            }
+            // Left-overs first.
+            1 => {
+                let lock = self.hctxs[h].lock;
+                if self.lock(c, lock) { Flow::Pay(frame(2, NONE, 0)) } else { Flow::Spin(frame(2, NONE, 0)) }
+            }
+            2 => {
+                let list = self.new_list();
+                std::mem::swap(&mut self.lists[list], &mut self.hctxs[h].dispatch);
+                self.hctxs[h].restart |= !self.lists[list].is_empty();
+                let lock = self.hctxs[h].lock;
+                self.unlock(c, lock);
+                self.emit_dequeue(c, hctx, list, Place::DispatchList);
+                if self.lists[list].is_empty() {
+                    self.drop_list(list);
+                    return Flow::Go(frame(4, NONE, 0));
+                }
+                Flow::Call(
+                    frame(3, NONE, 0),
+                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: false },
+                )
+            }
+            // All of them sent? Then go on with the ctx lists, where the kernel does.
+            3 => {
+                let all_sent = self.cpus[c].ret & 1 == 1;
+                let sent = self.cpus[c].ret >> 1;
+                if all_sent && self.one_by_one(hctx, true) {
+                    let bit = self.hctxs[h].dispatch_from;
+                    return Flow::Call(
+                        frame(7, NONE, sent),
+                        Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 },
+                    );
+                }
+                Flow::Go(frame(8, NONE, sent))
+            }
+            4 => {
+                if self.one_by_one(hctx, false) {
+                    let bit = self.hctxs[h].dispatch_from;
+                    return Flow::Call(
+                        frame(7, NONE, 0),
+                        Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 },
+                    );
+                }
+                let list = self.new_list();
+                Flow::Call(frame(5, list, 0), Frame::FlushBusyCtxs { pc: 0, hctx, list, bit: 0 })
+            }
+            5 => {
+                if self.lists[list].is_empty() {
+                    self.drop_list(list);
+                    return Flow::Go(frame(8, NONE, 0));
+                }
+                Flow::Call(
+                    frame(6, NONE, 0),
+                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: false },
+                )
+            }
+            6 => Flow::Go(frame(8, NONE, self.cpus[c].ret >> 1)),
+            7 => Flow::Go(frame(8, NONE, sent + self.cpus[c].ret)),
+            _ => {
+                self.emit(c, Kind::RunEnd { hctx, sent });
+                self.stats.queues[self.hctxs[h].queue as usize].empty_runs += u64::from(sent == 0);
+                Flow::Ret(sent)
+            }
+        }
+    }
+
+    fn emit_dequeue(&mut self, c: usize, hctx: HctxId, list: u32, from: Place) {
+        if self.log.is_on() {
+            for i in 0..self.lists[list].len() {
+                let rq = self.rqs[self.lists[list][i]].id;
+                self.emit(c, Kind::Dequeue { rq, hctx, from });
+            }
+        }
+    }
+
+    /// First pending ctx at or after `bit`.
+    fn next_pending(&self, hctx: HctxId, bit: u16) -> Option<u16> {
+        let map = &self.hctxs[hctx as usize].ctx_map;
+        (bit as usize..map.len() * 8).find(|b| map[b / 8] & (1 << (b % 8)) != 0).map(|b| b as u16)
+    }
+
+    pub(crate) fn set_pending(&mut self, c: usize, hctx: HctxId, cpu: u16) {
+        let (word, mask) = (cpu / 8, 1u8 << (cpu % 8));
+        if self.hctxs[hctx as usize].ctx_map[word as usize] & mask == 0 {
+            self.touch(c, self.hctxs[hctx as usize].ctx_map_line + u32::from(word));
+            self.hctxs[hctx as usize].ctx_map[word as usize] |= mask;
+        }
+    }
+
+    fn clear_pending(&mut self, c: usize, hctx: HctxId, cpu: u16) {
+        let (word, mask) = (cpu / 8, 1u8 << (cpu % 8));
+        self.touch(c, self.hctxs[hctx as usize].ctx_map_line + u32::from(word));
+        self.hctxs[hctx as usize].ctx_map[word as usize] &= !mask;
+    }
+
+    /// Takes all requests of all pending ctxs.
+    pub(crate) fn flush_busy_ctxs(&mut self, c: usize, pc: u8, hctx: HctxId, list: u32, bit: u16) -> Flow {
+        let frame = |pc, bit| Frame::FlushBusyCtxs { pc, hctx, list, bit };
+        let ctx = |sim: &Sim, bit: u16| sim.ctx_index(sim.hctxs[hctx as usize].queue, bit as usize) as usize;
+        match pc {
+            0 => {
+                self.has_pending(c, hctx);
+                Flow::Pay(frame(1, bit))
+            }
+            1 => match self.next_pending(hctx, bit) {
+                None => Flow::Ret(0),
+                Some(bit) => {
+                    let lock = self.ctxs[ctx(self, bit)].lock;
+                    if self.lock(c, lock) { Flow::Pay(frame(2, bit)) } else { Flow::Spin(frame(2, bit)) }
+                }
+            },
+            2 => {
+                let at = ctx(self, bit);
+                let before = self.lists[list].len();
+                let taken = &mut self.ctxs[at].list;
+                self.lists[list].extend(taken.drain(..));
+                if self.log.is_on() {
+                    for i in before..self.lists[list].len() {
+                        let rq = self.rqs[self.lists[list][i]].id;
+                        self.emit(c, Kind::Dequeue { rq, hctx, from: Place::Ctx(bit) });
+                    }
+                }
+                self.clear_pending(c, hctx, bit);
+                self.charge(c, self.costs.ctx_insert);
+                Flow::Pay(frame(3, bit))
+            }
+            _ => {
+                let lock = self.ctxs[ctx(self, bit)].lock;
+                self.unlock(c, lock);
+                Flow::Go(frame(1, bit + 1))
+            }
+        }
+    }
+
+    /// One by one, round robin over the ctxs, from the cursor that all runners share.
+    pub(crate) fn dispatch_ctx(
+        &mut self,
+        c: usize,
+        pc: u8,
+        hctx: HctxId,
+        list: u32,
+        bit: u16,
+        sent: u16,
+    ) -> Flow {
+        let frame = |pc, list, bit, sent| Frame::DispatchCtx { pc, hctx, list, bit, sent };
+        let q = self.hctxs[hctx as usize].queue;
+        match pc {
+            0 => {
+                if !self.has_pending(c, hctx) || self.next_pending(hctx, 0).is_none() {
+                    return Flow::Go(frame(9, NONE, bit, sent));
+                }
+                if self.queues[q as usize].scsi() && !self.get_budget(c, q) {
+                    return Flow::Go(frame(9, NONE, bit, sent));
+                }
+                Flow::Pay(frame(1, NONE, bit, sent))
+            }
+            1 => {
+                let found = self.next_pending(hctx, bit).or_else(|| self.next_pending(hctx, 0));
+                let Some(bit) = found else { return Flow::Go(frame(8, NONE, bit, sent)) };
+                let lock = self.ctxs[self.ctx_index(q, bit as usize) as usize].lock;
+                let then = frame(2, NONE, bit, sent);
+                if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
+            }
+            2 => {
+                let ctx = self.ctx_index(q, bit as usize) as usize;
+                let rq = self.ctxs[ctx].list.pop_front();
+                if self.ctxs[ctx].list.is_empty() {
+                    self.clear_pending(c, hctx, bit);
+                }
+                self.charge(c, self.costs.ctx_dequeue);
+                let mut slot = NONE;
+                if let Some(rq) = rq {
+                    slot = self.new_list();
+                    self.lists[slot].push_back(rq);
+                    self.rqs[rq].has_budget = self.queues[q as usize].scsi();
+                    self.emit_dequeue(c, hctx, slot, Place::Ctx(bit));
+                }
+                Flow::Pay(frame(3, slot, bit, sent))
+            }
+            3 => {
+                let lock = self.ctxs[self.ctx_index(q, bit as usize) as usize].lock;
+                self.unlock(c, lock);
+                if list == NONE {
+                    return Flow::Go(frame(8, NONE, bit, sent));
+                }
+                Flow::Call(
+                    frame(4, NONE, bit, sent),
+                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: true },
+                )
+            }
+            4 => {
+                let ret = self.cpus[c].ret;
+                let sent = sent.saturating_add((ret >> 1) as u16);
+                let next = bit + 1;
+                Flow::Go(frame(if ret & 1 == 1 { 0 } else { 9 }, NONE, next, sent))
+            }
+            // Nothing found after all: the budget goes back.
+            8 => {
+                if self.queues[q as usize].scsi() {
+                    self.put_budget(c, q);
+                }
+                Flow::Go(frame(9, NONE, bit, sent))
+            }
+            _ => {
+                self.hctxs[hctx as usize].dispatch_from = bit;
+                Flow::Ret(u32::from(sent))
+            }
+        }
+    }
+
+    /// Sends a list until it is empty or the driver refuses. Returns sent * 2 + (1 if the run may go on).
+    #[allow(clippy::too_many_arguments)] // the fields of one frame
+    pub(crate) fn dispatch_rq_list(
+        &mut self,
+        c: usize,
+        pc: u8,
+        hctx: HctxId,
+        list: u32,
+        rq: u32,
+        sent: u16,
+        got_budget: bool,
+    ) -> Flow {
+        let frame = |pc, rq, sent| Frame::DispatchRqList { pc, hctx, list, rq, sent, got_budget };
+        let h = hctx as usize;
+        match pc {
+            0 => {
+                let Some(rq) = self.lists[list].pop_front() else {
+                    self.drop_list(list);
+                    self.update_dispatch_busy(c, hctx, false);
+                    return Flow::Ret(u32::from(sent) << 1 | u32::from(sent > 0));
+                };
+                let last = self.lists[list].is_empty();
+                Flow::Call(frame(1, rq, sent), Frame::QueueRq { pc: 0, rq, last })
+            }
+            1 if self.cpus[c].ret == status::OK => {
+                let cpu = self.rqs[rq].cpu as usize;
+                let q = self.hctxs[h].queue as usize;
+                self.stats.queues[q].foreign_dispatched += u64::from(cpu != c);
+                Flow::Go(frame(0, NONE, sent.saturating_add(1)))
+            }
+            1 => {
+                let refused = self.cpus[c].ret;
+                self.lists[list].push_front(rq);
+                if !self.hctxs[h].unrung.is_empty() {
+                    self.ring(c, hctx); // commit_rqs: the list ended early
+                }
+                Flow::Pay(frame(2, refused, sent))
+            }
+            2 => {
+                let lock = self.hctxs[h].lock;
+                if self.lock(c, lock) {
+                    Flow::Pay(frame(3, rq, sent))
+                } else {
+                    Flow::Spin(frame(3, rq, sent))
+                }
+            }
+            3 => {
+                if self.log.is_on() {
+                    for i in 0..self.lists[list].len() {
+                        let id = self.rqs[self.lists[list][i]].id;
+                        self.emit(c, Kind::DispatchListAdd { rq: id, hctx });
+                    }
+                }
+                let (from, to) = (&mut self.lists[list], &mut self.hctxs[h].dispatch);
+                match self.knobs.dispatch_append {
+                    DispatchAppend::Tail => to.append(from),
+                    DispatchAppend::Front => {
+                        while let Some(rq) = from.pop_back() {
+                            to.push_front(rq);
+                        }
+                    }
+                }
+                self.charge(c, self.costs.ctx_insert);
+                Flow::Pay(frame(4, rq, sent))
+            }
+            4 => {
+                let lock = self.hctxs[h].lock;
+                self.unlock(c, lock);
+                self.drop_list(list);
+                self.update_dispatch_busy(c, hctx, true);
+                let refused = rq;
+                let delays = refused == status::RESOURCE
+                    || (refused == status::NO_BUDGET && self.knobs.no_budget_delays);
+                if !self.hctxs[h].restart {
+                    return Flow::Call(
+                        frame(5, rq, sent),
+                        Frame::RunHwQueue { pc: 0, hctx, run_async: true },
+                    );
+                }
+                if delays && self.knobs.resource_delay_us > 0 {
+                    let delay_ns = u64::from(self.knobs.resource_delay_us) * 1000;
+                    self.schedule_work(c, hctx, delay_ns);
+                }
+                Flow::Pay(frame(5, rq, sent))
+            }
+            _ => Flow::Ret(u32::from(sent) << 1),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The drivers' `queue_rq`: null, NVMe, and SCSI with a RAID adapter under it.
+
+use crate::block::{Driver, status};
+use crate::event::{HctxId, Kind, QueueId};
+use crate::host::{Flow, Frame};
+use crate::sim::Sim;
+
+impl Sim {
+    /// `blk_mq_start_request`: the D event.
+    pub(crate) fn start_request(&mut self, c: usize, rq: u32) {
+        let now = self.now;
+        let r = &mut self.rqs[rq];
+        r.d_ns = now;
+        r.issue_cpu = c as u16;
+        let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
+        self.stats.issued(queue, now);
+        self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
+    }
+
+    /// `scsi_mq_get_budget`: one more command in the LUN, if its depth allows.
+    pub(crate) fn get_budget(&mut self, c: usize, q: QueueId) -> bool {
+        self.touch(c, self.queues[q as usize].busy_line);
+        let queue = &mut self.queues[q as usize];
+        if queue.device_busy >= queue.queue_depth {
+            queue.restarts = true;
+            return false;
+        }
+        queue.device_busy += 1;
+        true
+    }
+
+    pub(crate) fn put_budget(&mut self, c: usize, q: QueueId) {
+        self.touch(c, self.queues[q as usize].busy_line);
+        self.queues[q as usize].device_busy -= 1;
+    }
+
+    /// Rings the doorbell for all commands written since the last time.
+    pub(crate) fn ring(&mut self, c: usize, h: HctxId) {
+        let count = self.hctxs[h as usize].unrung.len() as u32;
+        self.charge(c, self.costs.doorbell);
+        self.emit(c, Kind::Doorbell { hctx: h, count });
+        while let Some(rq) = self.hctxs[h as usize].unrung.pop_front() {
+            self.device_submit(c, rq);
+        }
+    }
+
+    /// Gives a request to the driver. `last`: no further one follows at once (the doorbell is due).
+    pub(crate) fn queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {
+        match self.queues[self.rqs[rq].queue as usize].driver {
+            Driver::Null => self.null_queue_rq(c, pc, rq, last),
+            Driver::Nvme => self.nvme_queue_rq(c, pc, rq, last),
+            Driver::Scsi(host) => self.scsi_queue_rq(c, pc, rq, host, last),
+        }
+    }
+
+    fn null_queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {
+        if pc == 0 {
+            self.charge(c, self.costs.null_queue_rq);
+            return Flow::Pay(Frame::QueueRq { pc: 1, rq, last });
+        }
+        self.start_request(c, rq);
+        self.device_submit(c, rq);
+        Flow::Ret(status::OK)
+    }
+
+    fn nvme_queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {
+        let frame = |pc| Frame::QueueRq { pc, rq, last };
+        let hctx = self.rqs[rq].hctx;
+        let lock = self.hctxs[hctx as usize].sq_lock;
+        match pc {
+            0 => {
+                self.start_request(c, rq);
+                self.charge(c, self.costs.nvme_queue_rq);
+                Flow::Pay(frame(1))
+            }
+            1 => {
+                if self.lock(c, lock) {
+                    Flow::Pay(frame(2))
+                } else {
+                    Flow::Spin(frame(2))
+                }
+            }
+            2 => {
+                self.hctxs[hctx as usize].unrung.push_back(rq);
+                if last {
+                    self.ring(c, hctx);
+                }
+                Flow::Pay(frame(3))
+            }
+            _ => {
+                self.unlock(c, lock);
+                Flow::Ret(status::OK)
+            }
+        }
+    }
+
+    /// `scsi_queue_rq` down to the adapter's doorbell, with the counters that every command of a LUN, of the host and
+    /// of the firmware shares.
+    fn scsi_queue_rq(&mut self, c: usize, pc: u8, rq: u32, host: u16, last: bool) -> Flow {
+        let frame = |pc| Frame::QueueRq { pc, rq, last };
+        let q = self.rqs[rq].queue;
+        match pc {
+            0 => {
+                if self.knobs.scsi_budget_first && !self.rqs[rq].has_budget {
+                    if !self.get_budget(c, q) {
+                        return Flow::Ret(status::NO_BUDGET);
+                    }
+                    self.rqs[rq].has_budget = true;
+                }
+                self.charge(c, self.costs.scsi_queue_rq);
+                Flow::Pay(frame(1))
+            }
+            1 => {
+                if self.knobs.scsi_device_ref {
+                    self.touch(c, self.queues[q as usize].ref_line);
+                }
+                if !self.rqs[rq].has_budget {
+                    if !self.get_budget(c, q) {
+                        return self.refuse(c, rq);
+                    }
+                    self.rqs[rq].has_budget = true;
+                }
+                if self.knobs.scsi_host_busy {
+                    self.touch(c, self.hosts[host as usize].host_line);
+                }
+                let h = &mut self.hosts[host as usize];
+                if h.host_busy >= h.can_queue {
+                    self.rqs[rq].has_budget = false;
+                    self.put_budget(c, q);
+                    return self.refuse(c, rq);
+                }
+                h.host_busy += 1;
+                self.rqs[rq].in_host = true;
+                Flow::Pay(frame(2))
+            }
+            2 => {
+                self.start_request(c, rq);
+                self.touch(c, self.hosts[host as usize].fw_line);
+                self.charge(c, self.costs.hba_fire);
+                Flow::Pay(frame(3))
+            }
+            _ => {
+                let hctx = self.rqs[rq].hctx;
+                self.emit(c, Kind::Doorbell { hctx, count: 1 });
+                self.device_submit(c, rq);
+                Flow::Ret(status::OK)
+            }
+        }
+    }
+
+    /// The driver puts the request back: R, without a D before it.
+    fn refuse(&mut self, c: usize, rq: u32) -> Flow {
+        let r = &self.rqs[rq];
+        let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
+        self.stats.queues[queue as usize].requeued += 1;
+        self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
+        let busy = self.queues[queue as usize].device_busy > 0;
+        Flow::Ret(if self.knobs.dev_resource && busy { status::DEV_RESOURCE } else { status::RESOURCE })
+    }
+}

@@ -1,0 +1,230 @@
+//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion.
+//!
+//! The rules are those of the functions named in each frame; which of them hold is read from the knobs
+//! ([`crate::kernel::Knobs`]), never from a version.
+
+mod complete;
+mod dispatch;
+mod driver;
+mod issue;
+mod plug;
+mod run;
+mod submit;
+mod tags;
+
+pub(crate) use tags::Tags;
+
+use crate::event::{BioId, HctxId, ObjectId, Op, QueueId, RqId, TaskId};
+use std::collections::VecDeque;
+
+/// No slot of a slab.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Statuses that `queue_rq` returns.
+pub(crate) mod status {
+    pub(crate) const OK: u32 = 0;
+    /// BLK_STS_RESOURCE: nobody promised a restart.
+    pub(crate) const RESOURCE: u32 = 1;
+    /// BLK_STS_DEV_RESOURCE: a completion will restart the queue.
+    pub(crate) const DEV_RESOURCE: u32 = 2;
+    /// The LUN's budget is used up; the driver was not called.
+    pub(crate) const NO_BUDGET: u32 = 3;
+}
+
+/// One I/O of an application; a large one becomes several bios.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Io {
+    pub id: BioId,
+    pub task: TaskId,
+    pub queue: QueueId,
+    pub write: bool,
+    pub sector: u64,
+    pub sectors: u32,
+    /// Bios not yet completed.
+    pub pending: u32,
+    /// When the application began to hand it over, when it was handed over, ns.
+    pub start_ns: u64,
+    pub issued_ns: u64,
+    /// Completed while still being handed over (the slat is then settled at hand-over).
+    pub done_ns: u64,
+}
+
+/// A part of an I/O that became or joined a request.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Bio {
+    pub io: u32,
+    pub sector: u64,
+    pub sectors: u32,
+    /// When it arrived at the queue (Q), ns.
+    pub q_ns: u64,
+    /// Next bio of the request.
+    pub next: u32,
+}
+
+/// A request.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Request {
+    pub id: RqId,
+    pub task: TaskId,
+    pub queue: QueueId,
+    pub hctx: HctxId,
+    /// CPU of its ctx.
+    pub cpu: u16,
+    pub write: bool,
+    pub sector: u64,
+    pub sectors: u32,
+    pub segments: u32,
+    pub bio_first: u32,
+    pub bio_last: u32,
+    pub tag: u32,
+    pub q_ns: u64,
+    pub g_ns: u64,
+    /// First insertion, ns; 0 if it never stood in a list.
+    pub i_ns: u64,
+    pub d_ns: u64,
+    /// CPU that issued it.
+    pub issue_cpu: u16,
+    /// Holds the LUN's budget already.
+    pub has_budget: bool,
+    /// Holds a place in `host_busy` and `fw_outstanding`.
+    pub in_host: bool,
+}
+
+impl Request {
+    pub(crate) fn extent(&self) -> crate::event::Extent {
+        crate::event::Extent {
+            op: if self.write { Op::Write } else { Op::Read },
+            sector: self.sector,
+            sectors: self.sectors,
+        }
+    }
+}
+
+/// A task's plug.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Plug {
+    pub active: bool,
+    /// Requests in submission order.
+    pub list: VecDeque<u32>,
+    /// Requests of more than one queue were added.
+    pub multi: bool,
+    /// I/Os announced by `blk_start_plug_nr_ios` and not yet used for a batch of tags.
+    pub announced: u32,
+    /// Tags taken in one batch and not yet used: (hctx, tag).
+    pub cached: VecDeque<(HctxId, u32)>,
+}
+
+/// A software queue: one for each CPU and request queue.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Ctx {
+    pub list: VecDeque<u32>,
+    pub lock: ObjectId,
+}
+
+/// The delayed work of an hctx.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Work {
+    #[default]
+    Idle,
+    /// A timer runs.
+    Delayed,
+    /// On the run queue of a CPU.
+    Queued,
+}
+
+/// A hardware context.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Hctx {
+    pub queue: QueueId,
+    pub cpus: Vec<u16>,
+    /// Pending bits of the ctxs, 8 to a word, by CPU number.
+    pub ctx_map: Vec<u8>,
+    /// Object of the first ctx_map word; the others follow.
+    pub ctx_map_line: ObjectId,
+    /// Next ctx for one-by-one dispatch.
+    pub dispatch_from: u16,
+    pub dispatch: VecDeque<u32>,
+    pub lock: ObjectId,
+    /// queued, run, dispatched and the state word.
+    pub counters_line: ObjectId,
+    /// SCHED_RESTART.
+    pub restart: bool,
+    pub dispatch_busy: u8,
+    pub work: Work,
+    /// Distinguishes live timers from stale ones.
+    pub work_gen: u32,
+    /// The work runs now on this CPU (a work item never runs twice at once).
+    pub work_running: Option<u16>,
+    /// Asked for again while running.
+    pub work_again: bool,
+    pub next_cpu: u16,
+    pub next_cpu_batch: u8,
+    pub tags: u16,
+    /// Requests of this hctx holding a tag, and its line, where the tag set is shared.
+    pub nr_active: u32,
+    pub active_line: ObjectId,
+    /// Submission queue lock (NVMe).
+    pub sq_lock: ObjectId,
+    /// Commands written to the submission queue since the last doorbell.
+    pub unrung: VecDeque<u32>,
+    /// CPU on which delayed work is to run.
+    pub work_target: u16,
+    /// CPU that takes the completion interrupt (NVMe).
+    pub irq_cpu: u16,
+}
+
+/// Which driver serves a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Driver {
+    Null,
+    Nvme,
+    /// SCSI on the host with this index.
+    Scsi(u16),
+}
+
+/// A request queue.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Queue {
+    pub driver: Driver,
+    pub device: u16,
+    pub lun: u16,
+    pub first_hctx: HctxId,
+    pub nr_hctx: u16,
+    /// Index of the ctx of CPU 0.
+    pub first_ctx: u32,
+    /// hctx of each CPU.
+    pub map: Vec<HctxId>,
+    pub sectors: u64,
+    pub max_sectors: u32,
+    pub max_segments: u32,
+    pub nomerges: u8,
+    pub rq_affinity: u8,
+    pub rotational: bool,
+    pub tags_shared: bool,
+    /// LUN budget: commands in the device, the limit, and the line.
+    pub device_busy: u32,
+    pub queue_depth: u32,
+    pub busy_line: ObjectId,
+    /// Somebody failed to get budget since the last run (`sdev->restarts`).
+    pub restarts: bool,
+    pub ref_line: ObjectId,
+}
+
+impl Queue {
+    /// Whether the driver has `commit_rqs` (it rings the doorbell once for a list).
+    pub(crate) fn commit_rqs(&self) -> bool {
+        self.driver == Driver::Nvme
+    }
+    pub(crate) fn scsi(&self) -> bool {
+        matches!(self.driver, Driver::Scsi(_))
+    }
+}
+
+/// A SCSI host adapter.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Host {
+    pub host_busy: u32,
+    pub can_queue: u32,
+    pub host_line: ObjectId,
+    pub fw_line: ObjectId,
+}

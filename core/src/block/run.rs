@@ -1,0 +1,148 @@
+//! Runs of an hctx: inline or by a kworker (`blk_mq_run_hw_queue`, `blk_mq_run_hw_queues`, `blk_mq_run_work_fn`).
+
+use crate::block::{NONE, Work};
+use crate::engine::agenda::Timed;
+use crate::event::{HctxId, Kind};
+use crate::host::{Flow, Frame, Mode, Runnable};
+use crate::sim::Sim;
+
+/// Works that a CPU of a multi-queue hctx takes before the next one's turn (BLK_MQ_CPU_WORK_BATCH).
+const CPU_WORK_BATCH: u8 = 8;
+
+impl Sim {
+    /// Reads the pending bits (each word of 8 CPUs is a line of its own) and tells whether anything waits.
+    pub(crate) fn has_pending(&mut self, c: usize, h: HctxId) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        if !hctx.dispatch.is_empty() {
+            return true;
+        }
+        let (line, words) = (hctx.ctx_map_line, hctx.ctx_map.len() as u32);
+        let mut pending = false;
+        for word in 0..words {
+            self.touch(c, line + word);
+            pending |= self.hctxs[h as usize].ctx_map[word as usize] != 0;
+        }
+        pending
+    }
+
+    pub(crate) fn run_hw_queue(&mut self, c: usize, pc: u8, hctx: HctxId, run_async: bool) -> Flow {
+        let frame = |pc| Frame::RunHwQueue { pc, hctx, run_async };
+        match pc {
+            0 => {
+                self.charge(c, self.costs.run_hctx);
+                Flow::Pay(frame(1))
+            }
+            1 => {
+                if self.knobs.run_tests_pending && !self.has_pending(c, hctx) {
+                    return Flow::Ret(0);
+                }
+                let mapped = self.hctxs[hctx as usize].cpus.contains(&(c as u16));
+                if run_async || !mapped {
+                    self.schedule_work(c, hctx, 0);
+                    return Flow::Ret(0);
+                }
+                Flow::Call(frame(2), Frame::Dispatch { pc: 0, hctx, list: NONE, sent: 0 })
+            }
+            _ => Flow::Ret(0),
+        }
+    }
+
+    pub(crate) fn run_hw_queues(&mut self, c: usize, pc: u8, queue: u16, next: u16) -> Flow {
+        match pc {
+            0 => {
+                let q = &self.queues[queue as usize];
+                if next >= q.nr_hctx {
+                    return Flow::Ret(0);
+                }
+                let hctx = q.first_hctx + next;
+                self.charge(c, self.costs.scan_hctx);
+                let then = Frame::RunHwQueues { pc: 0, queue, next: next + 1 };
+                if self.has_pending(c, hctx) {
+                    Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async: true })
+                } else {
+                    Flow::Go(then)
+                }
+            }
+            _ => unreachable!("run_hw_queues has one step"),
+        }
+    }
+
+    /// `blk_mq_hctx_next_cpu` and `kblockd_mod_delayed_work_on`.
+    pub(crate) fn schedule_work(&mut self, c: usize, h: HctxId, delay_ns: u64) {
+        let single = self.queues[self.hctxs[h as usize].queue as usize].nr_hctx == 1;
+        let hctx = &mut self.hctxs[h as usize];
+        let target = if single {
+            c as u16
+        } else {
+            if hctx.next_cpu_batch == 0 {
+                hctx.next_cpu = (hctx.next_cpu + 1) % hctx.cpus.len() as u16;
+                hctx.next_cpu_batch = CPU_WORK_BATCH;
+            }
+            hctx.next_cpu_batch -= 1;
+            hctx.cpus[hctx.next_cpu as usize]
+        };
+        if hctx.work == Work::Queued {
+            return; // it will see what there is
+        }
+        hctx.work_gen += 1;
+        hctx.work_target = target;
+        self.emit(c, Kind::RunScheduled { hctx: h, target, delay_ns });
+        self.charge(c, self.costs.kworker_queue);
+        let hctx = &mut self.hctxs[h as usize];
+        if delay_ns > 0 {
+            hctx.work = Work::Delayed;
+            let work_gen = hctx.work_gen;
+            let at = self.now + self.cpus[c].debt + delay_ns;
+            return self.agenda.at(at, Timed::Work(h, work_gen));
+        }
+        hctx.work = Work::Queued;
+        if hctx.work_running.is_some() {
+            hctx.work_again = true; // a work item does not run twice at once
+        } else {
+            self.make_runnable(c, target as usize, Runnable::Work(h), self.costs.kworker_latency);
+        }
+    }
+
+    /// The timer of a delayed run fires.
+    pub(crate) fn work_due(&mut self, h: HctxId, work_gen: u32) {
+        let hctx = &mut self.hctxs[h as usize];
+        if hctx.work != Work::Delayed || hctx.work_gen != work_gen {
+            return;
+        }
+        hctx.work = Work::Queued;
+        let target = hctx.work_target as usize;
+        if hctx.work_running.is_some() {
+            hctx.work_again = true;
+        } else {
+            self.enqueue(target, Runnable::Work(h));
+            self.kick(target);
+        }
+    }
+
+    /// The work item itself, on a kworker.
+    pub(crate) fn run_work(&mut self, c: usize, pc: u8, h: HctxId) -> Flow {
+        let hctx = &mut self.hctxs[h as usize];
+        match pc {
+            // The switch to the kworker takes its time first.
+            0 => {
+                self.set_mode(c, Mode::System);
+                Flow::Pay(Frame::RunWork { pc: 1, hctx: h })
+            }
+            1 => {
+                hctx.work = Work::Idle;
+                hctx.work_running = Some(c as u16);
+                Flow::Call(
+                    Frame::RunWork { pc: 2, hctx: h },
+                    Frame::Dispatch { pc: 0, hctx: h, list: NONE, sent: 0 },
+                )
+            }
+            _ => {
+                hctx.work_running = None;
+                if std::mem::take(&mut hctx.work_again) {
+                    self.enqueue(c, Runnable::Work(h));
+                }
+                Flow::Ret(0)
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Submission of a bio: split, merge, request, and the way it goes from there
+//! (`blk_mq_make_request` up to 5.8, `blk_mq_submit_bio` since).
+
+use crate::block::{Bio, NONE, Request};
+use crate::event::{Extent, HctxId, Kind, Op};
+use crate::host::{Flow, Frame, Runnable};
+use crate::kernel::{DirectUnplugged, FullPlug};
+use crate::sim::Sim;
+
+/// Requests that a bio is compared with at the end of a ctx list (`blk_bio_list_merge`).
+const CTX_MERGE_DEPTH: usize = 8;
+/// Sectors of a page, the size of a segment in this model.
+const PAGE_SECTORS: u32 = 8;
+
+impl Sim {
+    /// The task that runs on `c`.
+    pub(crate) fn current_task(&self, c: usize) -> usize {
+        match self.cpus[c].current {
+            Some(Runnable::Task(t)) => t as usize,
+            _ => unreachable!("only tasks submit"),
+        }
+    }
+
+    fn bio_extent(&self, bio: u32) -> Extent {
+        let b = &self.bios[bio];
+        let op = if self.ios[b.io].write { Op::Write } else { Op::Read };
+        Extent { op, sector: b.sector, sectors: b.sectors }
+    }
+
+    /// `bio` is what is left of the I/O, `part` the piece under way (the same slot for the last piece).
+    pub(crate) fn submit_bio(&mut self, c: usize, pc: u8, bio: u32, part: u32, rq: u32) -> Flow {
+        let frame = |pc, part, rq| Frame::SubmitBio { pc, bio, part, rq };
+        let io = self.bios[if part == NONE { bio } else { part }].io;
+        let q = self.ios[io].queue;
+        match pc {
+            0 => {
+                let extent = self.bio_extent(bio);
+                self.bios[bio].q_ns = self.now;
+                self.emit(c, Kind::Queue { bio: self.ios[io].id, queue: q, extent });
+                Flow::Go(frame(1, NONE, NONE))
+            }
+            // Split to limits; every piece goes the whole way before the next.
+            1 => {
+                let queue = &self.queues[q as usize];
+                let most = queue.max_sectors.min(queue.max_segments * PAGE_SECTORS);
+                if self.bios[bio].sectors <= most {
+                    return Flow::Go(frame(2, bio, NONE));
+                }
+                let whole = self.bio_extent(bio);
+                let at_sector = whole.sector + u64::from(most);
+                self.emit(c, Kind::Split { bio: self.ios[io].id, queue: q, extent: whole, at_sector });
+                let q_ns = self.bios[bio].q_ns;
+                let part = self.bios.add(Bio { io, sector: whole.sector, sectors: most, q_ns, next: NONE });
+                self.ios[io].pending += 1;
+                let rest = &mut self.bios[bio];
+                rest.sector = at_sector;
+                rest.sectors -= most;
+                self.charge(c, self.costs.merge);
+                Flow::Pay(frame(2, part, NONE))
+            }
+            // Merge into a request of the plug.
+            2 => {
+                if self.queues[q as usize].nomerges < 2 && self.plug_merge(c, part) {
+                    self.charge(c, self.costs.merge);
+                    return Flow::Pay(frame(9, part, NONE));
+                }
+                let ctx = self.ctx_index(q, c);
+                let try_ctx =
+                    self.queues[q as usize].nomerges < 2 && !self.ctxs[ctx as usize].list.is_empty();
+                Flow::Pay(frame(if try_ctx { 3 } else { 5 }, part, NONE))
+            }
+            // Merge into one of the last requests of the ctx list, under its lock.
+            3 => {
+                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                if self.lock(c, lock) {
+                    Flow::Pay(frame(4, part, NONE))
+                } else {
+                    Flow::Spin(frame(4, part, NONE))
+                }
+            }
+            4 => {
+                let ctx = self.ctx_index(q, c) as usize;
+                let found = self.ctxs[ctx]
+                    .list
+                    .iter()
+                    .rev()
+                    .take(CTX_MERGE_DEPTH)
+                    .copied()
+                    .find(|&rq| self.mergeable(rq, part));
+                if let Some(rq) = found {
+                    self.merge(c, rq, part);
+                    self.charge(c, self.costs.merge);
+                }
+                let done = found.is_some();
+                // The release happens when the merge is through.
+                Flow::Pay(frame(if done { 11 } else { 12 }, part, NONE))
+            }
+            11 | 12 => {
+                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                self.unlock(c, lock);
+                Flow::Go(frame(if pc == 11 { 9 } else { 5 }, part, NONE))
+            }
+            5 => {
+                if self.knobs.g_before_tag {
+                    let extent = self.bio_extent(part);
+                    self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: 0, queue: q, extent });
+                }
+                let hctx = self.queues[q as usize].map[c];
+                Flow::Call(frame(6, part, NONE), Frame::GetRequest { pc: 0, bio: part, hctx })
+            }
+            6 => {
+                let rq = self.cpus[c].ret;
+                let extent = self.bio_extent(part);
+                if !self.knobs.g_before_tag {
+                    let id = self.rqs[rq].id;
+                    self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
+                }
+                Flow::Pay(frame(7, part, rq))
+            }
+            7 => self.route(c, bio, part, rq),
+            // The plug was full and has been flushed.
+            8 => {
+                self.plug_add(c, rq, true);
+                Flow::Pay(frame(9, part, NONE))
+            }
+            // Next piece, if any.
+            9 if part == bio => Flow::Ret(0),
+            9 => Flow::Go(frame(1, NONE, NONE)),
+            _ => unreachable!("submit_bio has no step {pc}"),
+        }
+    }
+
+    /// Where a new request goes: plug, driver or ctx list.
+    fn route(&mut self, c: usize, bio: u32, part: u32, rq: u32) -> Flow {
+        let then = |pc, rq| Frame::SubmitBio { pc, bio, part, rq };
+        let t = self.current_task(c);
+        let q = self.rqs[rq].queue;
+        let queue = &self.queues[q as usize];
+        let single = queue.nr_hctx == 1;
+        let plugged = self.tasks[t].plug.active;
+        let full = match self.knobs.full_plug {
+            FullPlug::Always => true,
+            FullPlug::SingleQueue => single,
+            FullPlug::SingleOrCommit => single || queue.commit_rqs() || queue.rotational,
+        };
+        if plugged && full {
+            if self.plug_is_full(t, q) {
+                return Flow::Call(
+                    then(8, rq),
+                    Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
+                );
+            }
+            self.plug_add(c, rq, false);
+            return Flow::Pay(then(9, NONE));
+        }
+        if plugged && self.knobs.limited_plug && queue.nomerges < 2 {
+            return match self.limited_plug(c, t, rq) {
+                Some(old) => Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq: old }),
+                None => Flow::Pay(then(9, NONE)),
+            };
+        }
+        // Every request of this model is synchronous (direct I/O).
+        let busy = self.hctxs[self.rqs[rq].hctx as usize].dispatch_busy > 0;
+        let direct = match self.knobs.direct_unplugged {
+            DirectUnplugged::Never => false,
+            DirectUnplugged::MqSync => !single,
+            DirectUnplugged::MqSyncOrIdle => !single || !busy,
+            DirectUnplugged::NotBusy => !(busy && single),
+        };
+        if direct {
+            return Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq });
+        }
+        let hctx = self.rqs[rq].hctx;
+        let ctx = self.ctx_index(q, self.rqs[rq].cpu as usize);
+        let list = self.new_list();
+        self.lists[list].push_back(rq);
+        Flow::Call(then(9, NONE), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: true })
+    }
+
+    /// Makes the request for `bio` with its tag; the value that `blk_mq_get_request` returns.
+    pub(crate) fn make_request(&mut self, c: usize, bio: u32, hctx: HctxId, tag: u32) -> Flow {
+        self.next_rq += 1;
+        let b = &self.bios[bio];
+        let io = &self.ios[b.io];
+        let rq = Request {
+            id: self.next_rq,
+            task: io.task,
+            queue: io.queue,
+            hctx,
+            cpu: c as u16,
+            write: io.write,
+            sector: b.sector,
+            sectors: b.sectors,
+            segments: b.sectors.div_ceil(PAGE_SECTORS),
+            bio_first: bio,
+            bio_last: bio,
+            tag,
+            q_ns: b.q_ns,
+            g_ns: self.now,
+            i_ns: 0,
+            d_ns: 0,
+            issue_cpu: c as u16,
+            has_budget: false,
+            in_host: false,
+        };
+        let (id, q, bio_id) = (rq.id, rq.queue, io.id);
+        let slot = self.rqs.add(rq);
+        self.stats.got_request(q, self.now);
+        self.emit(c, Kind::TagAlloc { rq: id, bio: bio_id, hctx, tag });
+        Flow::Ret(slot)
+    }
+
+    pub(crate) fn ctx_index(&self, q: u16, cpu: usize) -> u32 {
+        self.queues[q as usize].first_ctx + cpu as u32
+    }
+
+    /// Whether `bio` can be joined to `rq` at either end (`blk_rq_merge_ok`, `ll_back_merge_fn`).
+    pub(crate) fn mergeable(&self, rq: u32, bio: u32) -> bool {
+        let (r, b) = (&self.rqs[rq], &self.bios[bio]);
+        let io = &self.ios[b.io];
+        let queue = &self.queues[r.queue as usize];
+        r.queue == io.queue
+            && r.write == io.write
+            && r.sectors + b.sectors <= queue.max_sectors
+            && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
+            && (r.sector + u64::from(r.sectors) == b.sector || b.sector + u64::from(b.sectors) == r.sector)
+    }
+
+    /// Joins `bio` to `rq`: at the back if it fits there, else at the front.
+    pub(crate) fn merge(&mut self, c: usize, rq: u32, bio: u32) {
+        let extent = self.bio_extent(bio);
+        let id = self.ios[self.bios[bio].io].id;
+        let r = &mut self.rqs[rq];
+        let back = r.sector + u64::from(r.sectors) == extent.sector;
+        r.sectors += extent.sectors;
+        r.segments += extent.sectors.div_ceil(PAGE_SECTORS);
+        let (rq_id, queue) = (r.id, r.queue);
+        if back {
+            let last = std::mem::replace(&mut r.bio_last, bio);
+            self.bios[last].next = bio;
+            self.bios[bio].next = NONE;
+        } else {
+            r.sector = extent.sector;
+            let first = std::mem::replace(&mut r.bio_first, bio);
+            self.bios[bio].next = first;
+        }
+        self.stats.queues[queue as usize].merges += 1;
+        self.emit(
+            c,
+            if back {
+                Kind::BackMerge { bio: id, rq: rq_id, queue, extent }
+            } else {
+                Kind::FrontMerge { bio: id, rq: rq_id, queue, extent }
+            },
+        );
+    }
+}

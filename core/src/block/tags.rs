@@ -1,0 +1,303 @@
+//! Tags: the sbitmap with its words, hints and wait queues (`sbitmap_queue`, `blk_mq_get_tag`).
+
+use crate::block::{Hctx, NONE};
+use crate::event::{HctxId, Kind, ObjectId, Sleep};
+use crate::host::{Flow, Frame};
+use crate::kernel::TagWake;
+use crate::sim::Sim;
+use std::collections::VecDeque;
+
+/// Wait queues of a bitmap (SBQ_WAIT_QUEUES).
+pub(crate) const WAIT_QUEUES: usize = 8;
+
+/// The tag bitmap of one hctx, or of one host where queues share it.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Tags {
+    pub depth: u32,
+    /// log2 of the bits in a word.
+    pub shift: u32,
+    pub words: Vec<u64>,
+    /// Object of the first word; the others follow.
+    pub word_line: ObjectId,
+    /// Per-CPU allocation hint.
+    pub hints: Vec<u32>,
+    pub wait_queues: [VecDeque<u16>; WAIT_QUEUES],
+    pub waiters: u32,
+    /// Next wait queue for a new waiter, next one to wake, frees counted since.
+    pub wait_index: u8,
+    pub wake_index: u8,
+    pub freed: u32,
+    pub wake_batch: u32,
+    /// Queues that use it.
+    pub users: u32,
+    in_use: u32,
+}
+
+impl Tags {
+    /// Geometry of the kernel's `sbitmap_init_node`: 64 bits a word, halved while four words would exceed the depth.
+    pub(crate) fn new(depth: u32, hints: Vec<u32>) -> Self {
+        let mut shift = 6;
+        while depth >= 4 && (4u64 << shift) > u64::from(depth) {
+            shift -= 1;
+        }
+        let words = depth.div_ceil(1 << shift) as usize;
+        Self {
+            depth,
+            shift,
+            words: vec![0; words],
+            word_line: 0,
+            hints,
+            wait_queues: Default::default(),
+            waiters: 0,
+            wait_index: 0,
+            wake_index: 0,
+            freed: 0,
+            wake_batch: (depth / WAIT_QUEUES as u32).clamp(1, 8),
+            users: 0,
+            in_use: 0,
+        }
+    }
+
+    pub(crate) fn in_use(&self) -> u32 {
+        self.in_use
+    }
+
+    fn word_depth(&self, word: usize) -> u32 {
+        let bits = 1u32 << self.shift;
+        bits.min(self.depth - word as u32 * bits)
+    }
+
+    /// Takes a free bit, starting at the CPU's hint; also tells how many words were looked at.
+    fn take(&mut self, cpu: usize) -> Option<(u32, usize)> {
+        let hint = self.hints[cpu].min(self.depth - 1);
+        let first = (hint >> self.shift) as usize;
+        let mut offset = hint & ((1 << self.shift) - 1);
+        // One word more than there are: the first one again from its start.
+        for n in 0..=self.words.len() {
+            let word = (first + n) % self.words.len();
+            let limit = self.word_depth(word);
+            let mask = if limit == 64 { u64::MAX } else { (1 << limit) - 1 };
+            let free = !self.words[word] & mask & (u64::MAX << offset);
+            if free != 0 {
+                let bit = free.trailing_zeros();
+                self.words[word] |= 1 << bit;
+                self.in_use += 1;
+                let tag = ((word as u32) << self.shift) + bit;
+                if tag == hint {
+                    self.hints[cpu] = if tag + 1 >= self.depth { 0 } else { tag + 1 };
+                }
+                return Some((tag, n + 1));
+            }
+            offset = 0;
+        }
+        self.hints[cpu] = 0;
+        None
+    }
+
+    /// Takes `n` neighbouring bits of one word (`__sbitmap_queue_get_batch`).
+    fn take_batch(&mut self, cpu: usize, n: u32) -> Option<u32> {
+        let first = (self.hints[cpu].min(self.depth - 1) >> self.shift) as usize;
+        for i in 0..self.words.len() {
+            let word = (first + i) % self.words.len();
+            let bit = (!self.words[word]).trailing_zeros();
+            if bit + n <= self.word_depth(word) && n < 64 {
+                let mask = ((1u64 << n) - 1) << bit;
+                if self.words[word] & mask == 0 {
+                    self.words[word] |= mask;
+                    self.in_use += n;
+                    return Some(((word as u32) << self.shift) + bit);
+                }
+            }
+        }
+        None
+    }
+
+    fn give_back(&mut self, cpu: usize, tag: u32) {
+        let (word, bit) = ((tag >> self.shift) as usize, tag & ((1 << self.shift) - 1));
+        assert!(self.words[word] & (1 << bit) != 0, "tag {tag} is freed twice");
+        self.words[word] &= !(1 << bit);
+        self.in_use -= 1;
+        self.hints[cpu] = tag;
+    }
+}
+
+impl Sim {
+    /// `hctx_may_queue`: the fair share of a queue in a shared tag set.
+    fn may_queue(&self, hctx: &Hctx) -> bool {
+        let tags = &self.tags[hctx.tags as usize];
+        tags.users < 2 || hctx.nr_active < tags.depth.div_ceil(tags.users).max(4)
+    }
+
+    /// One attempt to get a tag. Charges the word it took (a failed attempt reads them all).
+    fn try_get_tag(&mut self, c: usize, h: HctxId) -> Option<u32> {
+        let hctx = &self.hctxs[h as usize];
+        if !self.may_queue(hctx) {
+            return None;
+        }
+        let (t, shared, active_line) =
+            (hctx.tags as usize, self.tags[hctx.tags as usize].users > 1, hctx.active_line);
+        let line = self.tags[t].word_line;
+        match self.tags[t].take(c) {
+            Some((tag, _)) => {
+                let word = tag >> self.tags[t].shift;
+                self.touch(c, line + word);
+                if shared {
+                    self.touch(c, active_line);
+                }
+                self.hctxs[h as usize].nr_active += 1;
+                Some(tag)
+            }
+            None => {
+                for word in 0..self.tags[t].words.len() as u32 {
+                    self.touch(c, line + word);
+                }
+                None
+            }
+        }
+    }
+
+    /// `blk_mq_get_request`: waits for a tag if it must and makes the request for `bio`.
+    pub(crate) fn get_request(&mut self, c: usize, pc: u8, bio: u32, hctx: HctxId) -> Flow {
+        let frame = |pc| Frame::GetRequest { pc, bio, hctx };
+        let h = hctx as usize;
+        match pc {
+            // Enter the queue, then the bitmap; a cached tag of a batch needs neither.
+            0 => {
+                let t = self.current_task(c);
+                if self.knobs.hctx_counters {
+                    self.touch(c, self.hctxs[h].counters_line);
+                }
+                let plug = &mut self.tasks[t].plug;
+                if plug.cached.front().is_some_and(|&(owner, _)| owner == hctx)
+                    && let Some((_, tag)) = plug.cached.pop_front()
+                {
+                    self.charge(c, self.costs.rq_alloc / 2);
+                    return self.make_request(c, bio, hctx, tag);
+                }
+                if self.knobs.batch_tags && plug.active && plug.announced > 1 {
+                    let n = std::mem::take(&mut plug.announced).min(32);
+                    self.batch_tags(c, hctx, n);
+                    if !self.tasks[t].plug.cached.is_empty() {
+                        return Flow::Go(frame(0));
+                    }
+                }
+                self.charge(c, self.costs.rq_alloc);
+                Flow::Pay(frame(1))
+            }
+            1 => match self.try_get_tag(c, hctx) {
+                Some(tag) => self.make_request(c, bio, hctx, tag),
+                // No free tag: run the hctx inline, it may free something or at least issue what waits.
+                None => Flow::Call(frame(2), Frame::RunHwQueue { pc: 0, hctx, run_async: false }),
+            },
+            2 => Flow::Pay(frame(3)),
+            // Try again, then queue up and flush the plug as any sleeping task does.
+            3 => match self.try_get_tag(c, hctx) {
+                Some(tag) => self.make_request(c, bio, hctx, tag),
+                None => {
+                    let t = self.current_task(c);
+                    let tags = &mut self.tags[self.hctxs[h].tags as usize];
+                    let queue = tags.wait_index;
+                    tags.wait_index = (queue + 1) % WAIT_QUEUES as u8;
+                    tags.wait_queues[queue as usize].push_back(t as u16);
+                    tags.waiters += 1;
+                    self.tasks[t].tag_wait = Some((self.hctxs[h].tags, queue));
+                    let io = &self.ios[self.bios[bio].io];
+                    let (id, q) = (io.id, io.queue);
+                    self.stats.queues[q as usize].tag_waits += 1;
+                    self.emit(c, Kind::TagWait { bio: id, hctx, wait_queue: queue });
+                    if self.tasks[t].plug.list.is_empty() && self.tasks[t].plug.cached.is_empty() {
+                        Flow::Go(frame(4))
+                    } else {
+                        Flow::Call(
+                            frame(4),
+                            Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 },
+                        )
+                    }
+                }
+            },
+            4 => Flow::Pay(frame(5)),
+            // A tag may have been freed since: then the wake-up has taken us off the queue already.
+            5 => {
+                let t = self.current_task(c);
+                if self.tasks[t].tag_wait.is_some() {
+                    Flow::Sleep(frame(6), Sleep::Tag)
+                } else {
+                    Flow::Go(frame(6))
+                }
+            }
+            // Awake: off the wait queue, try again from the start.
+            _ => {
+                let t = self.current_task(c);
+                self.leave_tag_wait(t);
+                match self.try_get_tag(c, hctx) {
+                    Some(tag) => self.make_request(c, bio, hctx, tag),
+                    None => Flow::Go(frame(3)),
+                }
+            }
+        }
+    }
+
+    fn batch_tags(&mut self, c: usize, h: HctxId, n: u32) {
+        let t = self.hctxs[h as usize].tags as usize;
+        if self.tags[t].users > 1 {
+            return; // not for tag sets shared by queues
+        }
+        let Some(first) = self.tags[t].take_batch(c, n) else { return };
+        let line = self.tags[t].word_line + (first >> self.tags[t].shift);
+        self.touch(c, line);
+        self.hctxs[h as usize].nr_active += n;
+        let task = self.current_task(c);
+        for tag in first..first + n {
+            self.tasks[task].plug.cached.push_back((h, tag));
+        }
+    }
+
+    fn leave_tag_wait(&mut self, t: usize) {
+        if let Some((tags, queue)) = self.tasks[t].tag_wait.take() {
+            let tags = &mut self.tags[tags as usize];
+            let list = &mut tags.wait_queues[queue as usize];
+            if let Some(at) = list.iter().position(|&w| w == t as u16) {
+                list.remove(at);
+                tags.waiters -= 1;
+            }
+        }
+    }
+
+    /// Gives a tag back and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`).
+    pub(crate) fn put_tag(&mut self, c: usize, h: HctxId, tag: u32) {
+        let t = self.hctxs[h as usize].tags as usize;
+        let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
+        self.touch(c, line);
+        if self.tags[t].users > 1 {
+            self.touch(c, self.hctxs[h as usize].active_line);
+        }
+        self.hctxs[h as usize].nr_active -= 1;
+        self.tags[t].give_back(c, tag);
+        if self.tags[t].waiters == 0 {
+            return;
+        }
+        self.tags[t].freed += 1;
+        if self.tags[t].freed < self.tags[t].wake_batch {
+            return;
+        }
+        self.tags[t].freed = 0;
+        let start = self.tags[t].wake_index as usize;
+        let Some(queue) = (0..WAIT_QUEUES)
+            .map(|n| (start + n) % WAIT_QUEUES)
+            .find(|&q| !self.tags[t].wait_queues[q].is_empty())
+        else {
+            return;
+        };
+        self.tags[t].wake_index = ((queue + 1) % WAIT_QUEUES) as u8;
+        let most = match self.knobs.tag_wake {
+            TagWake::WholeQueue => u32::MAX,
+            TagWake::Batch => self.tags[t].wake_batch,
+        };
+        for _ in 0..most {
+            let Some(task) = self.tags[t].wait_queues[queue].pop_front() else { break };
+            self.tags[t].waiters -= 1;
+            self.tasks[task as usize].tag_wait = None;
+            self.wake_task(c, task);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Small scenarios that show one rule each.
+
+use super::Case;
+use crate::event::Op;
+use crate::scenario::{DeviceConfig, Scenario};
+use crate::workload::{BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
+
+fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
+    let ios =
+        sectors.iter().map(|s| BatchIo { op: Op::Write, device: 0, offset: s * 512, len: 4096 }).collect();
+    let name = if model.starts_with('p') { "nvme0n1" } else { "nullb0" };
+    Scenario {
+        title: title.into(),
+        seed: 1,
+        duration_ns: 10_000_000,
+        warmup_ns: 0,
+        machine: "small".into(),
+        kernel: kernel.into(),
+        set: Default::default(),
+        devices: vec![DeviceConfig::new(name, model)],
+        workload: Workload::Batch(BatchScript {
+            name: "iob".into(),
+            steps: vec![BatchStep::Cpu(1), BatchStep::Submit(ios), BatchStep::Wait],
+        }),
+    }
+}
+
+fn teaching(
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    sides: Vec<(&'static str, Scenario)>,
+) -> Case {
+    Case {
+        name,
+        title,
+        about,
+        source: "",
+        assumed: "",
+        sides,
+        published_iops: vec![],
+        published_cpu_percent: vec![],
+    }
+}
+
+/// A fio job on an NVMe disk of the desktop.
+fn nvme(title: &str, kernel: &str, iodepth: u32, numjobs: u32, batch: u32) -> Scenario {
+    Scenario {
+        title: title.into(),
+        seed: 1,
+        duration_ns: 20_000_000,
+        warmup_ns: 2_000_000,
+        machine: "desktop".into(),
+        kernel: kernel.into(),
+        set: Default::default(),
+        devices: vec![DeviceConfig::new("nvme0n1", "p4510-2t")],
+        workload: Workload::Jobs(vec![JobSpec {
+            name: "randread".into(),
+            engine: Engine::Libaio,
+            pattern: Pattern::Random,
+            iodepth,
+            iodepth_batch_submit: batch,
+            numjobs,
+            time_based: true,
+            ..JobSpec::default()
+        }]),
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let writes = [0, 8, 16, 100];
+    let many: Vec<u64> = (0..33).map(|i| i * 64).collect();
+    let mut few_tags = batch(
+        "Twelve reads, four tags",
+        "6.1",
+        "null",
+        &[200, 1800, 600, 1400, 1000, 400, 1600, 800, 1200, 2000, 2400, 2200],
+    );
+    few_tags.devices[0].nr_requests = Some(4);
+    vec![
+        teaching(
+            "plug-merge",
+            "Four writes in one plug: merged, sorted, issued",
+            "Three neighbours become one request while they wait in the plug; the fourth stays alone. Up to 4.18 both go \
+             through the ctx list (I), from 4.19 straight to the driver.",
+            vec![
+                ("4.14", batch("Four writes, 4.14", "4.14", "null", &writes)),
+                ("4.19", batch("Four writes, 4.19", "4.19", "null", &writes)),
+            ],
+        ),
+        teaching(
+            "plug-order",
+            "33 writes: the plug overflows, and its order turns around",
+            "From 5.16 to 6.12 the plug is a stack: the newest request reaches the driver first. The 33rd request flushes 32.",
+            vec![
+                ("6.1, stack", batch("33 writes, 6.1", "6.1", "null", &many)),
+                ("6.18, queue", batch("33 writes, 6.18", "6.18", "null", &many)),
+            ],
+        ),
+        teaching(
+            "tag-wait",
+            "Twelve requests, four tags: the submitter sleeps",
+            "Without a free tag the task sleeps between Q and G. Sleeping flushes its plug, and a kworker issues what was in it.",
+            vec![("6.1, 4 tags", few_tags)],
+        ),
+        teaching(
+            "nvme-doorbell",
+            "NVMe: a doorbell for each command, or one for the batch",
+            "With queue_rqs the whole plug is written to the submission queue under one lock and one doorbell.",
+            vec![
+                ("5.4, depth 32 by 8", nvme("NVMe, 5.4", "5.4", 32, 4, 8)),
+                ("6.1, depth 32 by 8", nvme("NVMe, 6.1", "6.1", 32, 4, 8)),
+            ],
+        ),
+    ]
+}

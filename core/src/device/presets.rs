@@ -1,0 +1,165 @@
+//! The table of device presets. A new preset is one more row.
+//!
+//! Sources: vendor figures and measurements named per row; `[E]` marks an estimate. The fixed time includes fetch,
+//! firmware and link of a 4 KiB read, so that a read at queue depth 1 takes `fixed + tR`.
+
+use super::flash::FlashSpec;
+use super::hba::HbaSpec;
+
+/// A device preset as the user sees it.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Name used in scenarios.
+    pub name: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// Where the numbers come from.
+    pub source: &'static str,
+    pub(crate) spec: Spec,
+    /// Size, bytes.
+    pub size: u64,
+    /// Default hardware contexts; 0: one for each CPU.
+    pub nr_hw_queues: u16,
+    /// Default tags of an hctx.
+    pub nr_tags: u32,
+    /// Default commands a LUN takes at once; `None` where there is no budget.
+    pub queue_depth: Option<u32>,
+}
+
+impl Preset {
+    /// Units inside the device, for the picture: (label, count).
+    pub fn units(&self) -> Vec<(String, u32)> {
+        match &self.spec {
+            Spec::Null { .. } => vec![],
+            Spec::Nvme(f) => vec![("die".into(), f.dies)],
+            Spec::Hba(h) => {
+                vec![
+                    ("engine".into(), h.engines),
+                    ("member".into(), h.members),
+                    ("die".into(), h.member.dies),
+                ]
+            }
+        }
+    }
+}
+
+/// Which model and with which constants.
+#[derive(Clone, Debug)]
+pub(crate) enum Spec {
+    Null { completion_ns: u64 },
+    Nvme(FlashSpec),
+    Hba(HbaSpec),
+}
+
+const GB: u64 = 1_000_000_000;
+
+/// Member of a RAID volume: the cap is inferred from the 1066 K IOPS of 8 of them (July 2018 report); tR and the
+/// rest are estimates for a SAS 12 Gb/s SSD of that time.
+const SAS_SSD: FlashSpec = FlashSpec {
+    dies: 48,
+    read_ns: 85_000,
+    fixed_ns: 30_000,
+    read_cap: 133_000,
+    write_ack_ns: 40_000,
+    write_cap: 60_000,
+    link_out: 1_100_000_000,
+    link_in: 1_100_000_000,
+    suspend_ns: 50_000,
+};
+
+/// All device presets.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "null",
+        label: "null device (fixed time)",
+        source: "null_blk with completion_nsec; no physics",
+        spec: Spec::Null { completion_ns: 10_000 },
+        size: GB,
+        nr_hw_queues: 1,
+        nr_tags: 64,
+        queue_depth: None,
+    },
+    Preset {
+        name: "p3700-800",
+        label: "NVMe P3700 800 GB (MLC)",
+        source: "caps 450-460 K read, 90 K write (vendor); QD1 77.9 us, QD16 167 K (AnandTech 2017)",
+        spec: Spec::Nvme(FlashSpec {
+            dies: 32,
+            read_ns: 56_000,
+            fixed_ns: 14_000,
+            read_cap: 460_000,
+            write_ack_ns: 20_000,
+            write_cap: 90_000,
+            link_out: 2_800_000_000,
+            link_in: 1_900_000_000,
+            suspend_ns: 50_000,
+        }),
+        size: 800 * GB,
+        nr_hw_queues: 0,
+        nr_tags: 1023,
+        queue_depth: None,
+    },
+    Preset {
+        name: "p4510-2t",
+        label: "NVMe P4510 2 TB (TLC)",
+        source: "637 K / 81.5 K, 77 / 18 us (vendor, quoted)",
+        spec: Spec::Nvme(FlashSpec {
+            dies: 64,
+            read_ns: 62_000,
+            fixed_ns: 15_000,
+            read_cap: 637_000,
+            write_ack_ns: 18_000,
+            write_cap: 81_000,
+            link_out: 3_200_000_000,
+            link_in: 2_000_000_000,
+            suspend_ns: 50_000,
+        }),
+        size: 2000 * GB,
+        nr_hw_queues: 0,
+        nr_tags: 1023,
+        queue_depth: None,
+    },
+    Preset {
+        name: "p4800x-375",
+        label: "NVMe P4800X 375 GB (3D XPoint)",
+        source: "QD1 8.9 us with host, QD16 584.8 K (AnandTech 2017)",
+        spec: Spec::Nvme(FlashSpec {
+            dies: 28,
+            read_ns: 3_500,
+            fixed_ns: 3_600,
+            read_cap: 585_000,
+            write_ack_ns: 8_000,
+            write_cap: 500_000,
+            link_out: 2_400_000_000,
+            link_in: 2_000_000_000,
+            suspend_ns: 0,
+        }),
+        size: 375 * GB,
+        nr_hw_queues: 0,
+        nr_tags: 1023,
+        queue_depth: None,
+    },
+    Preset {
+        name: "hba-r0-8ssd",
+        label: "RAID adapter volume: RAID0 of 8 SAS SSDs (Gen3 x8)",
+        source: "link: PCIe Gen3 x8; LUN depth 256 and can_queue 5089 (driver source 4.19, Desai 2019); firmware cap 1.65 M and 15 us fixed [E]",
+        spec: Spec::Hba(HbaSpec {
+            link: 7_880_000_000,
+            engines: 8,
+            engine_ns: 4_848,
+            fixed_ns: 10_152,
+            stripe: 256 * 1024,
+            members: 8,
+            member: SAS_SSD,
+        }),
+        size: 8 * 400 * GB,
+        nr_hw_queues: 1,
+        nr_tags: 5089,
+        queue_depth: Some(256),
+    },
+];
+
+/// The preset of this name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|p| p.name == name)
+}

@@ -1,0 +1,230 @@
+//! A CPU and the frames it runs.
+
+use crate::event::Context;
+use std::collections::VecDeque;
+
+/// What a CPU's time is booked under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Mode {
+    User = 0,
+    System = 1,
+    HardIrq = 2,
+    SoftIrq = 3,
+}
+
+/// Something that can be switched in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Runnable {
+    /// A task.
+    Task(u16),
+    /// A kblockd worker for the run work of this hctx.
+    Work(u16),
+}
+
+impl Runnable {
+    pub(crate) fn pack(self) -> u32 {
+        match self {
+            Runnable::Task(t) => u32::from(t),
+            Runnable::Work(h) => 1 << 16 | u32::from(h),
+        }
+    }
+
+    pub(crate) fn unpack(word: u32) -> Self {
+        if word >> 16 == 0 { Runnable::Task(word as u16) } else { Runnable::Work(word as u16) }
+    }
+}
+
+/// One kernel function under way, or a task's own program. `pc` is the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Frame {
+    /// A fio process.
+    Fio { pc: u8 },
+    /// A batch thread.
+    Batch { pc: u8 },
+    /// `io_submit`: the task's prepared I/Os from `next` on.
+    IoSubmit { pc: u8, next: u32 },
+    /// `blk_mq_make_request` / `blk_mq_submit_bio`; `at` is the first sector not yet handed on.
+    SubmitBio { pc: u8, bio: u32, part: u32, rq: u32 },
+    /// `blk_mq_get_request` / `__blk_mq_alloc_requests`; returns a request slot.
+    GetRequest { pc: u8, bio: u32, hctx: u16 },
+    /// `blk_mq_flush_plug_list`; `list` holds what is being flushed, in flush order.
+    FlushPlug { pc: u8, from_schedule: bool, list: u32, group: u32 },
+    /// `blk_mq_sched_insert_requests` for one group.
+    InsertRequests { pc: u8, hctx: u16, ctx: u32, list: u32, run_async: bool },
+    /// `blk_mq_try_issue_list_directly` / `blk_mq_plug_issue_direct`; returns 1 if all were issued.
+    IssueList { pc: u8, list: u32, rq: u32, whole_plug: bool },
+    /// `blk_mq_try_issue_directly` for one request; failure is handled inside.
+    IssueDirectly { pc: u8, rq: u32 },
+    /// `nvme_queue_rqs`: the whole list under one lock and one doorbell.
+    QueueRqs { pc: u8, list: u32, next: u32 },
+    /// `blk_mq_run_hw_queue`.
+    RunHwQueue { pc: u8, hctx: u16, run_async: bool },
+    /// `blk_mq_sched_dispatch_requests`.
+    Dispatch { pc: u8, hctx: u16, list: u32, sent: u32 },
+    /// `blk_mq_flush_busy_ctxs` into `list`.
+    FlushBusyCtxs { pc: u8, hctx: u16, list: u32, bit: u16 },
+    /// `blk_mq_do_dispatch_ctx`.
+    DispatchCtx { pc: u8, hctx: u16, list: u32, bit: u16, sent: u16 },
+    /// `blk_mq_dispatch_rq_list`; returns 1 if the run may go on.
+    DispatchRqList { pc: u8, hctx: u16, list: u32, rq: u32, sent: u16, got_budget: bool },
+    /// The driver's `queue_rq`; returns a status.
+    QueueRq { pc: u8, rq: u32, last: bool },
+    /// A hard interrupt: completions waiting on this CPU's vectors.
+    HardIrq { pc: u8, mode: Mode, debt: u64 },
+    /// The BLOCK softirq.
+    SoftIrq { pc: u8, mode: Mode, debt: u64 },
+    /// `blk_mq_complete_request` and all behind it, for one request.
+    Complete { pc: u8, rq: u32, softirq: bool },
+    /// `blk_mq_run_hw_queues`: every hctx of the queue.
+    RunHwQueues { pc: u8, queue: u16, next: u16 },
+    /// `blk_mq_run_work_fn` on a kworker.
+    RunWork { pc: u8, hctx: u16 },
+}
+
+impl Frame {
+    /// The kernel function (or program) this frame stands for.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Frame::Fio { .. } => "fio",
+            Frame::Batch { .. } => "iob",
+            Frame::IoSubmit { .. } => "io_submit",
+            Frame::SubmitBio { .. } => "blk_mq_submit_bio",
+            Frame::GetRequest { .. } => "blk_mq_get_request",
+            Frame::FlushPlug { .. } => "blk_mq_flush_plug_list",
+            Frame::InsertRequests { .. } => "blk_mq_sched_insert_requests",
+            Frame::IssueList { .. } => "blk_mq_try_issue_list_directly",
+            Frame::IssueDirectly { .. } => "blk_mq_try_issue_directly",
+            Frame::QueueRqs { .. } => "nvme_queue_rqs",
+            Frame::RunHwQueue { .. } => "blk_mq_run_hw_queue",
+            Frame::Dispatch { .. } => "blk_mq_sched_dispatch_requests",
+            Frame::FlushBusyCtxs { .. } => "blk_mq_flush_busy_ctxs",
+            Frame::DispatchCtx { .. } => "blk_mq_do_dispatch_ctx",
+            Frame::DispatchRqList { .. } => "blk_mq_dispatch_rq_list",
+            Frame::QueueRq { .. } => "queue_rq",
+            Frame::HardIrq { .. } => "handle_irq_event",
+            Frame::SoftIrq { .. } => "blk_done_softirq",
+            Frame::Complete { .. } => "blk_mq_complete_request",
+            Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
+            Frame::RunWork { .. } => "blk_mq_run_work_fn",
+        }
+    }
+}
+
+/// How a step ends.
+pub(crate) enum Flow {
+    /// Let the owed time pass, then go on with this frame.
+    Pay(Frame),
+    /// Go on with this frame at once.
+    Go(Frame),
+    /// Call the second frame; the first goes on when it returns.
+    Call(Frame, Frame),
+    /// Return a value to the caller.
+    Ret(u32),
+    /// Spin for a lock; whoever hands it over resumes this frame.
+    Spin(Frame),
+    /// The task sleeps; a wake-up resumes this frame.
+    Sleep(Frame, crate::event::Sleep),
+    /// The task lets others run and stays runnable.
+    Yield(Frame),
+    /// The interrupt or softirq is over: give back what was interrupted.
+    Resume { mode: Mode, debt: u64 },
+}
+
+/// A lock that was handed over to a spinning CPU and is taken when the CPU resumes.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) struct Grant {
+    pub lock: u32,
+    pub wait_ns: u64,
+    pub transfer_ns: u32,
+    pub from: u16,
+}
+
+/// A logical CPU.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Cpu {
+    pub socket: u16,
+    pub core: u16,
+    /// The context under way, outermost first; empty when idle.
+    pub stack: Vec<Frame>,
+    /// Task or kworker at the bottom of the stack.
+    pub current: Option<Runnable>,
+    pub mode: Mode,
+    /// CPU time charged and not yet passed, ns.
+    pub debt: u64,
+    /// Value of the last returned frame.
+    pub ret: u32,
+    pub runq: VecDeque<Runnable>,
+    /// When the current runnable was switched in, ns.
+    pub switched_in_ns: u64,
+    /// Lock it spins for, and since when.
+    pub spinning: Option<(u32, u64)>,
+    /// Set by the hand-over, logged on resumption.
+    pub granted: Option<Grant>,
+    pub locks_held: u8,
+    pub in_irq: bool,
+    pub in_softirq: bool,
+    /// Completed requests whose interrupt is to be taken here.
+    pub irq_queue: VecDeque<u32>,
+    /// Requests to be completed by the softirq here.
+    pub done_queue: VecDeque<u32>,
+    /// Requests that arrived by IPI to be completed here.
+    pub ipi_queue: VecDeque<u32>,
+    /// Time used, by [`Mode`], ns.
+    pub used_ns: [u64; 4],
+    /// Time spent spinning, ns (not in `used_ns`).
+    pub spin_ns: u64,
+    /// Part of `used_ns` that is fetching lines and waiting for them, ns.
+    pub line_ns: u64,
+}
+
+impl Cpu {
+    pub(crate) fn new(socket: u16, core: u16) -> Self {
+        Self {
+            socket,
+            core,
+            stack: Vec::with_capacity(16),
+            current: None,
+            mode: Mode::System,
+            debt: 0,
+            ret: 0,
+            runq: VecDeque::with_capacity(8),
+            switched_in_ns: 0,
+            spinning: None,
+            granted: None,
+            locks_held: 0,
+            in_irq: false,
+            in_softirq: false,
+            irq_queue: VecDeque::with_capacity(64),
+            done_queue: VecDeque::with_capacity(64),
+            ipi_queue: VecDeque::with_capacity(16),
+            used_ns: [0; 4],
+            spin_ns: 0,
+            line_ns: 0,
+        }
+    }
+
+    /// Whether nothing runs here (an interrupt would find the idle loop).
+    pub(crate) fn idle(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    /// Whether an interrupt may enter now.
+    pub(crate) fn takes_irq(&self) -> bool {
+        !self.in_irq && self.locks_held == 0 && self.spinning.is_none()
+    }
+
+    /// The context it is in, for the log.
+    pub(crate) fn context(&self) -> Context {
+        if self.in_irq {
+            Context::HardIrq
+        } else if self.in_softirq {
+            Context::SoftIrq
+        } else {
+            match self.current {
+                Some(Runnable::Task(_)) => Context::Task,
+                Some(Runnable::Work(_)) => Context::Kworker,
+                None => Context::Idle,
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The execution loop of a CPU: steps, interrupts, sleeping and waking.
+
+use super::{Flow, Frame, Mode, Runnable};
+use crate::engine::agenda::Timed;
+use crate::event::{Kind, Sleep};
+use crate::sim::Sim;
+use crate::workload::task::TaskState;
+
+/// How long tasks run before another runnable task of the same CPU gets its turn, ns (the scheduler's minimum
+/// granularity of a few milliseconds).
+const SLICE_NS: u64 = 3_000_000;
+
+/// Steps that a CPU may take without time passing before the engine declares a fault; a bound on the inner loop.
+const STEPS_MAX: u32 = 1_000_000;
+
+impl Sim {
+    /// Runs CPU `c` from now until it has to wait for time, a lock or something to do.
+    pub(crate) fn exec(&mut self, c: usize) {
+        if let Some(g) = self.cpus[c].granted.take() {
+            let super::cpu::Grant { lock, wait_ns, transfer_ns, from } = g;
+            self.emit(c, Kind::LockAcquire { lock, wait_ns, transfer_ns, from });
+        }
+        for _ in 0..STEPS_MAX {
+            if self.irq_waits(c) && self.cpus[c].takes_irq() {
+                self.enter_irq(c, 0);
+            }
+            let Some(&frame) = self.cpus[c].stack.last() else {
+                if self.switch_in(c) {
+                    continue;
+                }
+                return;
+            };
+            match self.step_frame(c, frame) {
+                Flow::Pay(next) => {
+                    self.set_top(c, next);
+                    if self.pay(c) {
+                        return;
+                    }
+                }
+                Flow::Go(next) => self.set_top(c, next),
+                Flow::Call(then, callee) => {
+                    self.set_top(c, then);
+                    self.cpus[c].stack.push(callee);
+                }
+                Flow::Ret(value) => {
+                    self.cpus[c].ret = value;
+                    self.cpus[c].stack.pop();
+                    if self.cpus[c].stack.is_empty() {
+                        self.switch_out(c);
+                    }
+                }
+                Flow::Spin(next) => {
+                    self.set_top(c, next);
+                    return;
+                }
+                Flow::Sleep(next, why) => {
+                    self.set_top(c, next);
+                    self.sleep(c, why);
+                    if self.pay(c) {
+                        return;
+                    }
+                }
+                Flow::Yield(next) => {
+                    self.set_top(c, next);
+                    self.yield_cpu(c);
+                    if self.pay(c) {
+                        return;
+                    }
+                }
+                Flow::Resume { mode, debt } => {
+                    let cpu = &mut self.cpus[c];
+                    cpu.stack.pop();
+                    cpu.mode = mode;
+                    // The interrupt's own time passes first, then what the interrupted context still owed.
+                    cpu.debt += debt;
+                    if self.pay(c) {
+                        return;
+                    }
+                }
+            }
+        }
+        unreachable!("CPU {c} ran {STEPS_MAX} steps without time passing");
+    }
+
+    #[inline]
+    fn set_top(&mut self, c: usize, frame: Frame) {
+        if let Some(top) = self.cpus[c].stack.last_mut() {
+            *top = frame;
+        }
+    }
+
+    /// Lets the owed time pass. True: the CPU was queued and must return to the engine.
+    #[inline]
+    fn pay(&mut self, c: usize) -> bool {
+        let debt = std::mem::take(&mut self.cpus[c].debt);
+        if debt == 0 {
+            return false;
+        }
+        let at = self.now + debt;
+        if at <= self.until_ns && self.agenda.runs_on(at) {
+            self.now = at;
+            self.events += 1;
+            return false;
+        }
+        self.agenda.cpu_at(c, at);
+        true
+    }
+
+    fn step_frame(&mut self, c: usize, frame: Frame) -> Flow {
+        match frame {
+            Frame::Fio { pc } => self.fio(c, pc),
+            Frame::Batch { pc } => self.batch(c, pc),
+            Frame::IoSubmit { pc, next } => self.io_submit(c, pc, next),
+            Frame::SubmitBio { pc, bio, part, rq } => self.submit_bio(c, pc, bio, part, rq),
+            Frame::GetRequest { pc, bio, hctx } => self.get_request(c, pc, bio, hctx),
+            Frame::FlushPlug { pc, from_schedule, list, group } => {
+                self.flush_plug(c, pc, from_schedule, list, group)
+            }
+            Frame::InsertRequests { pc, hctx, ctx, list, run_async } => {
+                self.insert_requests(c, pc, hctx, ctx, list, run_async)
+            }
+            Frame::IssueList { pc, list, rq, whole_plug } => self.issue_list(c, pc, list, rq, whole_plug),
+            Frame::IssueDirectly { pc, rq } => self.issue_directly(c, pc, rq),
+            Frame::QueueRqs { pc, list, next } => self.queue_rqs(c, pc, list, next),
+            Frame::RunHwQueue { pc, hctx, run_async } => self.run_hw_queue(c, pc, hctx, run_async),
+            Frame::Dispatch { pc, hctx, list, sent } => self.dispatch(c, pc, hctx, list, sent),
+            Frame::FlushBusyCtxs { pc, hctx, list, bit } => self.flush_busy_ctxs(c, pc, hctx, list, bit),
+            Frame::DispatchCtx { pc, hctx, list, bit, sent } => {
+                self.dispatch_ctx(c, pc, hctx, list, bit, sent)
+            }
+            Frame::DispatchRqList { pc, hctx, list, rq, sent, got_budget } => {
+                self.dispatch_rq_list(c, pc, hctx, list, rq, sent, got_budget)
+            }
+            Frame::QueueRq { pc, rq, last } => self.queue_rq(c, pc, rq, last),
+            Frame::HardIrq { pc, mode, debt } => self.hard_irq(c, pc, mode, debt),
+            Frame::SoftIrq { pc, mode, debt } => self.soft_irq(c, pc, mode, debt),
+            Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
+            Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
+            Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
+        }
+    }
+
+    fn irq_waits(&self, c: usize) -> bool {
+        !self.cpus[c].irq_queue.is_empty() || !self.cpus[c].ipi_queue.is_empty()
+    }
+
+    /// Something for an interrupt on `c` is in its queues: enter at once if it may.
+    pub(crate) fn raise_irq(&mut self, c: usize) {
+        if !self.cpus[c].takes_irq() {
+            return; // taken by `exec` as soon as it may
+        }
+        let left = self.agenda.cpu_cancel(c).map_or(0, |at| at - self.now);
+        self.enter_irq(c, left);
+        self.agenda.cpu_at(c, self.now);
+    }
+
+    fn enter_irq(&mut self, c: usize, debt: u64) {
+        let cpu = &mut self.cpus[c];
+        let mode = cpu.mode;
+        let debt = debt + std::mem::take(&mut cpu.debt);
+        cpu.in_irq = true;
+        cpu.mode = Mode::HardIrq;
+        cpu.stack.push(Frame::HardIrq { pc: 0, mode, debt });
+        self.emit(c, Kind::ContextBegin);
+    }
+
+    /// Takes the next runnable of an idle CPU. False: there is none.
+    fn switch_in(&mut self, c: usize) -> bool {
+        let Some(next) = self.cpus[c].runq.pop_front() else { return false };
+        let now = self.now;
+        let cpu = &mut self.cpus[c];
+        cpu.current = Some(next);
+        cpu.switched_in_ns = now;
+        cpu.mode = Mode::System;
+        match next {
+            Runnable::Task(t) => {
+                std::mem::swap(&mut cpu.stack, &mut self.tasks[t as usize].stack);
+                self.tasks[t as usize].state = TaskState::Running;
+            }
+            Runnable::Work(h) => cpu.stack.push(Frame::RunWork { pc: 0, hctx: h }),
+        }
+        self.charge(c, self.costs.context_switch);
+        self.emit(c, Kind::ContextBegin);
+        true
+    }
+
+    fn switch_out(&mut self, c: usize) {
+        self.emit(c, Kind::ContextEnd);
+        self.cpus[c].current = None;
+    }
+
+    fn sleep(&mut self, c: usize, why: Sleep) {
+        let Some(Runnable::Task(t)) = self.cpus[c].current else {
+            unreachable!("only tasks sleep");
+        };
+        debug_assert_eq!(self.cpus[c].locks_held, 0, "no lock is held across a sleep");
+        self.emit(c, Kind::TaskSleep { why });
+        std::mem::swap(&mut self.cpus[c].stack, &mut self.tasks[t as usize].stack);
+        self.tasks[t as usize].state = TaskState::Sleeping(why);
+        self.switch_out(c);
+    }
+
+    fn yield_cpu(&mut self, c: usize) {
+        let Some(Runnable::Task(t)) = self.cpus[c].current else {
+            unreachable!("only tasks yield");
+        };
+        std::mem::swap(&mut self.cpus[c].stack, &mut self.tasks[t as usize].stack);
+        self.tasks[t as usize].state = TaskState::Runnable;
+        self.cpus[c].runq.push_back(Runnable::Task(t));
+        self.switch_out(c);
+    }
+
+    /// Whether the task on `c` should let others run at a user-mode boundary: a kworker (high priority) at once,
+    /// another task after its slice.
+    pub(crate) fn should_yield(&self, c: usize) -> bool {
+        let cpu = &self.cpus[c];
+        match cpu.runq.front() {
+            None => false,
+            Some(Runnable::Work(_)) => true,
+            Some(Runnable::Task(_)) => self.now - cpu.switched_in_ns >= SLICE_NS,
+        }
+    }
+
+    /// Wakes a sleeping task; `c` pays the waker's part.
+    pub(crate) fn wake_task(&mut self, c: usize, t: u16) {
+        if !matches!(self.tasks[t as usize].state, TaskState::Sleeping(_)) {
+            return;
+        }
+        self.tasks[t as usize].state = TaskState::Runnable;
+        let target = self.tasks[t as usize].cpu as usize;
+        self.emit(c, Kind::TaskWake { task: t });
+        self.charge(c, if target == c { self.costs.wake_local } else { self.costs.wake });
+        self.make_runnable(c, target, Runnable::Task(t), self.costs.wake_latency);
+    }
+
+    /// Puts `what` on the run queue of `target`. An idle remote CPU needs `latency` to come out of its idle state.
+    pub(crate) fn make_runnable(&mut self, c: usize, target: usize, what: Runnable, latency: u32) {
+        if target != c && self.cpus[target].idle() {
+            let at = self.now + self.cpus[c].debt + u64::from(latency);
+            self.agenda.at(at, Timed::Runnable(target as u16, what.pack()));
+        } else {
+            self.enqueue(target, what);
+        }
+    }
+
+    /// `what` joins the run queue of CPU `c`; kworkers (WQ_HIGHPRI) go before tasks.
+    pub(crate) fn enqueue(&mut self, c: usize, what: Runnable) {
+        let queue = &mut self.cpus[c].runq;
+        match what {
+            Runnable::Task(_) => queue.push_back(what),
+            Runnable::Work(_) => {
+                let at = queue.iter().take_while(|r| matches!(r, Runnable::Work(_))).count();
+                queue.insert(at, what);
+            }
+        }
+    }
+
+    /// Starts an idle CPU that has something to run.
+    pub(crate) fn kick(&mut self, c: usize) {
+        if self.cpus[c].idle() && !self.agenda.cpu_pending(c) {
+            self.agenda.cpu_at(c, self.now);
+        }
+    }
+}

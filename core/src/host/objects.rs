@@ -1,0 +1,188 @@
+//! Locks and shared cache lines: who owns them, who waits, what each touch costs.
+//!
+//! A line is a first-in-first-out station: a touch costs the transfer from the last owner (by distance) plus the atomic
+//! operation, and waits until earlier touches are through. A read moves the line like a write does. A spinlock is a
+//! queue of CPUs that burn their time (qspinlock, kernel 4.2+): an uncontended acquisition fetches the line; a
+//! hand-over costs one transfer for the first waiter (pending bit) and two for later ones (queue node and lock word).
+
+use super::cpu::{Cpu, Grant};
+use super::{Costs, Mode};
+use crate::event::{CpuId, Kind, ObjectId};
+use crate::sim::Sim;
+use std::collections::VecDeque;
+
+/// No CPU: a lock without holder, a line never touched.
+pub(crate) const NO_CPU: CpuId = CpuId::MAX;
+
+/// A lock or a line.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Object {
+    /// Last CPU that touched it.
+    pub owner: CpuId,
+    /// For a lock: who holds it.
+    pub holder: CpuId,
+    /// For a line: when the last touch is through, ns. For a lock: when it was taken.
+    pub since_ns: u64,
+    pub waiters: VecDeque<CpuId>,
+    pub count: u64,
+    pub contended: u64,
+    pub wait_ns: u64,
+    pub transfers: u64,
+    pub transfer_ns: u64,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Objects {
+    pub all: Vec<Object>,
+}
+
+impl Objects {
+    pub(crate) fn add(&mut self) -> ObjectId {
+        self.all.push(Object {
+            owner: NO_CPU,
+            holder: NO_CPU,
+            since_ns: 0,
+            waiters: VecDeque::new(),
+            count: 0,
+            contended: 0,
+            wait_ns: 0,
+            transfers: 0,
+            transfer_ns: 0,
+        });
+        self.all.len() as ObjectId - 1
+    }
+
+    /// Starts the measured window.
+    pub(crate) fn reset_counters(&mut self) {
+        for o in &mut self.all {
+            (o.count, o.contended, o.wait_ns, o.transfers, o.transfer_ns) = (0, 0, 0, 0, 0);
+        }
+    }
+}
+
+/// What it costs CPU `to` to fetch a line last touched by `from`, ns.
+pub(crate) fn transfer_ns(cpus: &[Cpu], costs: &Costs, from: CpuId, to: CpuId) -> u32 {
+    if from == to || from == NO_CPU {
+        return 0;
+    }
+    let (a, b) = (&cpus[from as usize], &cpus[to as usize]);
+    if a.socket != b.socket {
+        costs.line_remote
+    } else if a.core != b.core {
+        costs.line_socket
+    } else {
+        costs.line_smt
+    }
+}
+
+impl Sim {
+    /// Charges CPU time to whatever `c` runs.
+    #[inline]
+    pub(crate) fn charge(&mut self, c: usize, ns: u32) {
+        self.charge_long(c, u64::from(ns));
+    }
+
+    pub(crate) fn charge_long(&mut self, c: usize, ns: u64) {
+        let cpu = &mut self.cpus[c];
+        cpu.debt += ns;
+        cpu.used_ns[cpu.mode as usize] += ns;
+    }
+
+    /// Switches the account on which `c`'s time is booked.
+    pub(crate) fn set_mode(&mut self, c: usize, mode: Mode) {
+        self.cpus[c].mode = mode;
+    }
+
+    /// One atomic operation on (or read of) a shared line.
+    pub(crate) fn touch(&mut self, c: usize, id: ObjectId) {
+        let me = c as CpuId;
+        let at = self.now + self.cpus[c].debt;
+        let object = &mut self.objects.all[id as usize];
+        object.count += 1;
+        let from = object.owner;
+        let free_at = object.since_ns;
+        let local = u64::from(self.costs.atomic_local);
+        if from == me {
+            // Mine already: whoever came before me was me.
+            object.since_ns = at + local;
+            return self.charge_long(c, local);
+        }
+        let transfer = transfer_ns(&self.cpus, &self.costs, from, me);
+        let wait = free_at.saturating_sub(at);
+        let object = &mut self.objects.all[id as usize];
+        object.owner = me;
+        object.since_ns = at + wait + u64::from(transfer) + local;
+        object.contended += u64::from(wait > 0);
+        object.wait_ns += wait;
+        object.transfers += u64::from(transfer > 0);
+        object.transfer_ns += u64::from(transfer);
+        self.cpus[c].line_ns += wait + u64::from(transfer);
+        self.charge_long(c, wait + u64::from(transfer) + local);
+        if transfer > 0 && self.log.is_on() {
+            let wait_ns = wait.min(u64::from(u32::MAX)) as u32;
+            self.emit(c, Kind::LineTransfer { line: id, from, transfer_ns: transfer, wait_ns });
+        }
+    }
+
+    /// Tries to take a lock. False: `c` now spins and is resumed by the hand-over.
+    pub(crate) fn lock(&mut self, c: usize, id: ObjectId) -> bool {
+        let me = c as CpuId;
+        let object = &mut self.objects.all[id as usize];
+        object.count += 1;
+        if object.holder != NO_CPU {
+            assert_ne!(object.holder, me, "a CPU spins for a lock that it holds itself");
+            object.contended += 1;
+            let (holder, waiters) = (object.holder, object.waiters.len() as u16);
+            object.waiters.push_back(me);
+            self.cpus[c].spinning = Some((id, self.now + self.cpus[c].debt));
+            self.emit(c, Kind::LockWait { lock: id, holder, waiters });
+            return false;
+        }
+        let from = object.owner;
+        object.holder = me;
+        object.owner = me;
+        let transfer = transfer_ns(&self.cpus, &self.costs, from, me);
+        let object = &mut self.objects.all[id as usize];
+        object.since_ns = self.now + self.cpus[c].debt;
+        object.transfers += u64::from(transfer > 0);
+        object.transfer_ns += u64::from(transfer);
+        self.cpus[c].locks_held += 1;
+        self.cpus[c].line_ns += u64::from(transfer);
+        self.charge(c, self.costs.spinlock_local + transfer);
+        self.emit(c, Kind::LockAcquire { lock: id, wait_ns: 0, transfer_ns: transfer, from });
+        true
+    }
+
+    /// Releases a lock and hands it to the first waiter. The owed time must have passed.
+    pub(crate) fn unlock(&mut self, c: usize, id: ObjectId) {
+        let at = self.now + self.cpus[c].debt;
+        let object = &mut self.objects.all[id as usize];
+        debug_assert_eq!(object.holder, c as CpuId, "a lock is released by its holder");
+        let held_ns = at - object.since_ns;
+        object.holder = NO_CPU;
+        self.cpus[c].locks_held -= 1;
+        let next = object.waiters.pop_front();
+        let more = !object.waiters.is_empty();
+        self.emit(c, Kind::LockRelease { lock: id, held_ns });
+        let Some(w) = next else { return };
+        let transfer = transfer_ns(&self.cpus, &self.costs, c as CpuId, w) * if more { 2 } else { 1 };
+        let waiter = &mut self.cpus[w as usize];
+        let since = waiter.spinning.take().map_or(at, |(_, since)| since);
+        // What the waiter still owed when it began to spin has to pass first.
+        let taken_at = since.max(at + u64::from(transfer));
+        let wait_ns = taken_at - since;
+        waiter.debt = 0;
+        waiter.locks_held += 1;
+        waiter.spin_ns += wait_ns;
+        waiter.granted = Some(Grant { lock: id, wait_ns, transfer_ns: transfer, from: c as CpuId });
+        let object = &mut self.objects.all[id as usize];
+        object.holder = w;
+        object.owner = w;
+        object.since_ns = taken_at;
+        object.wait_ns += wait_ns;
+        object.transfers += 1;
+        object.transfer_ns += u64::from(transfer);
+        self.agenda.cpu_at(w as usize, taken_at);
+    }
+}

@@ -1,0 +1,174 @@
+//! Counters to report.
+
+use super::stats::{JobStats, Latencies, QueueStats};
+use super::*;
+use crate::sim::Sim;
+use crate::topology::ObjectKind;
+use std::collections::BTreeMap;
+
+pub(crate) fn build(sim: &Sim) -> Report {
+    let from = sim.stats.measured_from_ns;
+    let window_ns = sim.now.saturating_sub(from).max(1);
+    let per_s = 1e9 / window_ns as f64;
+    let jobs: Vec<JobReport> = sim
+        .stats
+        .jobs
+        .iter()
+        .enumerate()
+        .map(|(i, stats)| job_report(sim.job_name(i), sim.processes(i), std::slice::from_ref(stats), per_s))
+        .collect();
+    let processes = jobs.iter().map(|j| j.processes).sum();
+    let total = job_report("all jobs".into(), processes, &sim.stats.jobs, per_s);
+    Report {
+        title: sim.scenario.title.clone(),
+        kernel: kernel_text(sim),
+        end_ns: sim.now,
+        window_ns,
+        events: sim.events,
+        state_hash: format!("{:016x}", sim.state_hash()),
+        cpu: cpu_report(sim, window_ns, total.ios),
+        objects: object_reports(sim, total.ios),
+        queues: sim
+            .stats
+            .queues
+            .iter()
+            .zip(&sim.topology.queues)
+            .map(|(stats, queue)| queue_report(&queue.name, stats, sim.now, window_ns))
+            .collect(),
+        total,
+        jobs,
+        series: Series {
+            bucket_ns: sim.stats.bucket_ns,
+            ios: sim.stats.ios.clone(),
+            bytes: sim.stats.bytes.clone(),
+            lat_sum_ns: sim.stats.lat_sum_ns.clone(),
+        },
+        warnings: sim.warnings.as_ref().clone(),
+    }
+}
+
+fn kernel_text(sim: &Sim) -> String {
+    let mut text = sim.scenario.kernel.clone();
+    for (name, value) in &sim.scenario.set {
+        text.push_str(&format!(" {name}={value}"));
+    }
+    if sim.scenario.knobs().is_ok_and(|k| k != sim.knobs) {
+        text.push_str(" (changed during the run)");
+    }
+    text
+}
+
+fn latency(parts: impl Iterator<Item = Latencies>) -> Latency {
+    let mut sum_ns = 0;
+    let mut all: Option<hdrhistogram::Histogram<u32>> = None;
+    for part in parts {
+        sum_ns += part.sum_ns;
+        match &mut all {
+            None => all = Some(part.histogram),
+            // Same bounds, so it cannot fail.
+            Some(sum) => {
+                let _ = sum.add(&part.histogram);
+            }
+        }
+    }
+    let Some(h) = all.filter(|h| !h.is_empty()) else { return Latency::default() };
+    Latency {
+        count: h.len(),
+        mean_ns: sum_ns as f64 / h.len() as f64,
+        min_ns: h.min(),
+        max_ns: h.max(),
+        percentiles_ns: PERCENTILES.iter().map(|&p| h.value_at_quantile(p / 100.0)).collect(),
+    }
+}
+
+fn job_report(name: String, processes: u32, parts: &[JobStats], per_s: f64) -> JobReport {
+    let sum = |f: fn(&JobStats) -> u64| parts.iter().map(f).sum::<u64>();
+    JobReport {
+        name,
+        processes,
+        ios: sum(|j| j.ios),
+        reads: sum(|j| j.reads),
+        iops: sum(|j| j.ios) as f64 * per_s,
+        bandwidth: sum(|j| j.bytes) as f64 * per_s,
+        slat: latency(parts.iter().map(|j| j.slat.clone())),
+        clat: latency(parts.iter().map(|j| j.clat.clone())),
+        lat: latency(parts.iter().map(|j| j.lat.clone())),
+    }
+}
+
+fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> QueueReport {
+    let per_s = 1e9 / window_ns as f64;
+    let mean = |sum: u64| if q.requests == 0 { 0.0 } else { sum as f64 / q.requests as f64 };
+    let (allocated, in_flight) = (q.allocated.at(now_ns), q.in_flight.at(now_ns));
+    QueueReport {
+        name: name.into(),
+        requests_per_s: q.requests as f64 * per_s,
+        merges_per_s: q.merges as f64 * per_s,
+        mean_sectors: mean(q.sectors),
+        await_ns: mean(q.q2c_ns - q.q2g_ns),
+        aqu_sz: allocated.area as f64 / window_ns as f64,
+        in_flight: in_flight.area as f64 / window_ns as f64,
+        in_flight_max: in_flight.max,
+        utilisation: in_flight.busy_ns as f64 / window_ns as f64,
+        phases: Phases {
+            q2g_ns: mean(q.q2g_ns),
+            g2i_ns: mean(q.g2i_ns),
+            i2d_ns: mean(q.i2d_ns),
+            d2c_ns: mean(q.d2c_ns),
+            q2c_ns: mean(q.q2c_ns),
+        },
+        direct_issued: q.direct_issued,
+        inserted: q.inserted,
+        requeued: q.requeued,
+        foreign_dispatched: q.foreign_dispatched,
+        runs: q.runs,
+        empty_runs: q.empty_runs,
+        tag_waits: q.tag_waits,
+    }
+}
+
+fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
+    let per_io = |ns: u64| if ios == 0 { 0.0 } else { ns as f64 / ios as f64 };
+    let sum = |f: &dyn Fn(&crate::host::Cpu) -> u64| sim.cpus.iter().map(f).sum::<u64>();
+    let mode = |m: usize| sum(&|c| c.used_ns[m]);
+    let spin = sum(&|c| c.spin_ns);
+    let total = (0..4).map(mode).sum::<u64>() + spin;
+    CpuReport {
+        cpus: sim.cpus.len() as u32,
+        busy_percent: total as f64 * 100.0 / (window_ns as f64 * sim.cpus.len() as f64),
+        user_ns: per_io(mode(0)),
+        system_ns: per_io(mode(1)),
+        irq_ns: per_io(mode(2)),
+        softirq_ns: per_io(mode(3)),
+        spin_ns: per_io(spin),
+        line_ns: per_io(sum(&|c| c.line_ns)),
+        total_ns: per_io(total),
+    }
+}
+
+fn object_reports(sim: &Sim, ios: u64) -> Vec<ObjectReport> {
+    let mut classes: BTreeMap<&str, (ObjectReport, u64, u64)> = BTreeMap::new();
+    for (object, info) in sim.objects.all.iter().zip(&sim.topology.objects) {
+        let (r, contended, wait_ns) = classes.entry(&info.class).or_default();
+        r.class.clone_from(&info.class);
+        r.kind = if info.kind == ObjectKind::Lock { "lock".into() } else { "line".into() };
+        r.members += 1;
+        r.count += object.count;
+        r.transfers += object.transfers;
+        r.lost_ns += object.wait_ns + object.transfer_ns;
+        *contended += object.contended;
+        *wait_ns += object.wait_ns;
+    }
+    let mut all: Vec<ObjectReport> = classes
+        .into_values()
+        .filter(|(r, ..)| r.count > 0)
+        .map(|(mut r, contended, wait_ns)| {
+            r.per_io = if ios == 0 { 0.0 } else { r.count as f64 / ios as f64 };
+            r.contended = contended as f64 / r.count as f64;
+            r.mean_wait_ns = if contended == 0 { 0.0 } else { wait_ns as f64 / contended as f64 };
+            r
+        })
+        .collect();
+    all.sort_by(|a, b| b.lost_ns.cmp(&a.lost_ns).then_with(|| a.class.cmp(&b.class)));
+    all
+}

@@ -1,0 +1,206 @@
+//! Counters kept while the simulation runs. They cost a few additions an event and nothing else.
+
+use crate::block::{Io, Request};
+use hdrhistogram::Histogram;
+use std::hash::{Hash, Hasher};
+
+/// Buckets of the time series.
+pub(crate) const BUCKETS: usize = 200;
+/// Longest latency kept, ns; longer ones count as this.
+const LATENCY_MAX_NS: u64 = 100_000_000_000;
+
+/// A latency histogram with two significant digits, and its exact sum.
+#[derive(Clone, Debug)]
+pub(crate) struct Latencies {
+    pub histogram: Histogram<u32>,
+    pub sum_ns: u64,
+}
+
+impl Latencies {
+    fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 2)
+            .unwrap_or_else(|e| unreachable!("the bounds of the histogram are constants: {e}"));
+        Self { histogram, sum_ns: 0 }
+    }
+
+    fn record(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns.max(1));
+        self.sum_ns += ns;
+    }
+}
+
+/// What the application saw.
+#[derive(Clone, Debug)]
+pub(crate) struct JobStats {
+    pub ios: u64,
+    pub reads: u64,
+    pub bytes: u64,
+    pub slat: Latencies,
+    pub clat: Latencies,
+    pub lat: Latencies,
+}
+
+/// A number of things over time: its integral, maximum and the time it was not zero.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Level {
+    pub now: u32,
+    pub max: u32,
+    last_ns: u64,
+    pub area: u64,
+    pub busy_ns: u64,
+}
+
+impl Level {
+    fn advance(&mut self, now_ns: u64) {
+        let passed = now_ns - self.last_ns;
+        self.area += passed * u64::from(self.now);
+        self.busy_ns += if self.now > 0 { passed } else { 0 };
+        self.last_ns = now_ns;
+    }
+
+    fn add(&mut self, now_ns: u64) {
+        self.advance(now_ns);
+        self.now += 1;
+        self.max = self.max.max(self.now);
+    }
+
+    fn remove(&mut self, now_ns: u64) {
+        self.advance(now_ns);
+        self.now -= 1;
+    }
+
+    fn restart(&mut self, now_ns: u64) {
+        self.advance(now_ns);
+        (self.area, self.busy_ns, self.max) = (0, 0, self.now);
+    }
+
+    /// A copy brought up to `now_ns`.
+    pub(crate) fn at(&self, now_ns: u64) -> Self {
+        let mut level = self.clone();
+        level.advance(now_ns);
+        level
+    }
+}
+
+/// What the block layer saw of one queue.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct QueueStats {
+    /// Requests between G and C, and between D and C.
+    pub allocated: Level,
+    pub in_flight: Level,
+    pub requests: u64,
+    pub sectors: u64,
+    pub merges: u64,
+    pub q2g_ns: u64,
+    pub g2i_ns: u64,
+    pub i2d_ns: u64,
+    pub d2c_ns: u64,
+    pub q2c_ns: u64,
+    pub direct_issued: u64,
+    pub inserted: u64,
+    pub requeued: u64,
+    pub foreign_dispatched: u64,
+    pub runs: u64,
+    pub empty_runs: u64,
+    pub tag_waits: u64,
+}
+
+/// All counters.
+#[derive(Clone, Debug)]
+pub(crate) struct Stats {
+    pub measured_from_ns: u64,
+    pub jobs: Vec<JobStats>,
+    pub queues: Vec<QueueStats>,
+    pub bucket_ns: u64,
+    pub ios: Vec<u32>,
+    pub bytes: Vec<u64>,
+    pub lat_sum_ns: Vec<u64>,
+}
+
+impl Stats {
+    pub(crate) fn new(jobs: usize, queues: usize, duration_ns: u64) -> Self {
+        let job = JobStats {
+            ios: 0,
+            reads: 0,
+            bytes: 0,
+            slat: Latencies::new(),
+            clat: Latencies::new(),
+            lat: Latencies::new(),
+        };
+        Self {
+            measured_from_ns: 0,
+            jobs: vec![job; jobs],
+            queues: vec![QueueStats::default(); queues],
+            bucket_ns: duration_ns.div_ceil(BUCKETS as u64).max(1),
+            ios: vec![0; BUCKETS],
+            bytes: vec![0; BUCKETS],
+            lat_sum_ns: vec![0; BUCKETS],
+        }
+    }
+
+    /// Forgets what was counted so far; levels go on.
+    pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        let fresh = Self::new(self.jobs.len(), 0, 1);
+        self.measured_from_ns = now_ns;
+        self.jobs = fresh.jobs;
+        for q in &mut self.queues {
+            q.allocated.restart(now_ns);
+            q.in_flight.restart(now_ns);
+            let (allocated, in_flight) = (std::mem::take(&mut q.allocated), std::mem::take(&mut q.in_flight));
+            *q = QueueStats { allocated, in_flight, ..QueueStats::default() };
+        }
+    }
+
+    pub(crate) fn got_request(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].allocated.add(now_ns);
+    }
+
+    pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].in_flight.add(now_ns);
+    }
+
+    pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
+        let q = &mut self.queues[r.queue as usize];
+        q.allocated.remove(now_ns);
+        q.in_flight.remove(now_ns);
+        q.requests += 1;
+        q.sectors += u64::from(r.sectors);
+        q.q2g_ns += r.g_ns - r.q_ns;
+        let inserted = if r.i_ns > 0 { r.i_ns } else { r.g_ns };
+        q.g2i_ns += inserted - r.g_ns;
+        q.i2d_ns += r.d_ns - inserted;
+        q.d2c_ns += now_ns - r.d_ns;
+        q.q2c_ns += now_ns - r.q_ns;
+        q.direct_issued += u64::from(r.i_ns == 0);
+        q.inserted += u64::from(r.i_ns > 0);
+    }
+
+    /// The application took note of a finished I/O.
+    pub(crate) fn reaped(&mut self, job: u16, io: &Io, now_ns: u64) {
+        let j = &mut self.jobs[job as usize];
+        let bytes = u64::from(io.sectors) * 512;
+        j.ios += 1;
+        j.reads += u64::from(!io.write);
+        j.bytes += bytes;
+        let handed_over = io.issued_ns.min(io.done_ns.max(io.start_ns));
+        j.slat.record(handed_over - io.start_ns);
+        j.clat.record(now_ns - handed_over);
+        j.lat.record(now_ns - io.start_ns);
+        let bucket = ((now_ns / self.bucket_ns) as usize).min(BUCKETS - 1);
+        self.ios[bucket] += 1;
+        self.bytes[bucket] += bytes;
+        self.lat_sum_ns[bucket] += now_ns - io.start_ns;
+    }
+}
+
+impl Hash for Stats {
+    /// The histograms stand in by their exact sums and counts.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.measured_from_ns.hash(state);
+        for j in &self.jobs {
+            (j.ios, j.reads, j.bytes, j.slat.sum_ns, j.clat.sum_ns, j.lat.sum_ns).hash(state);
+        }
+        self.queues.hash(state);
+        (&self.ios, &self.bytes, &self.lat_sum_ns).hash(state);
+    }
+}

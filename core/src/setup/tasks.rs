@@ -1,0 +1,190 @@
+//! Tasks of a workload: checked, placed on CPUs, given their start times.
+
+use super::*;
+
+/// Tasks, jobs, and (task, start time in ns) of those that start by the clock.
+type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
+
+impl Builder<'_> {
+    pub(super) fn tasks(&mut self) -> Result<Tasks, ScenarioError> {
+        match &self.scenario.workload {
+            Workload::Jobs(jobs) => self.fio_tasks(jobs),
+            Workload::Batch(script) => {
+                let cpus = self.machine.cpus();
+                let mut cpu = 0;
+                for (i, step) in script.steps.iter().enumerate() {
+                    let field = format!("workload.batch step {}", i + 1);
+                    match step {
+                        BatchStep::Cpu(c) => {
+                            check(*c < cpus, &field, || {
+                                format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1)
+                            })?;
+                        }
+                        BatchStep::Submit(ios) => {
+                            for io in ios {
+                                let Some(queue) = self.queues.get(io.device as usize) else {
+                                    return Err(wrong(field, format!("there is no disk {}", io.device)));
+                                };
+                                let end = io.offset.checked_add(u64::from(io.len));
+                                check(end.is_some_and(|e| e <= queue.sectors * 512), &field, || {
+                                    String::from("an I/O lies behind the end of its disk")
+                                })?;
+                                check(
+                                    io.len > 0 && io.len % 512 == 0 && io.offset % 512 == 0,
+                                    &field,
+                                    || String::from("an I/O must be made of whole 512-byte sectors"),
+                                )?;
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                if let Some(BatchStep::Cpu(c)) = script.steps.first() {
+                    cpu = *c;
+                }
+                let name = if script.name.is_empty() { "iob" } else { &script.name };
+                let task = self.task(name, 0, 0, cpu, 1, Frame::Batch { pc: 0 });
+                Ok((vec![task], vec![JobState { phase: 0, running: 1 }], vec![(0, 0)]))
+            }
+        }
+    }
+
+    fn fio_tasks(&mut self, jobs: &[JobSpec]) -> Result<Tasks, ScenarioError> {
+        check(!jobs.is_empty() && jobs.len() <= 256, "workload.jobs", || "need 1 to 256 jobs".into())?;
+        let first_phase = jobs.iter().map(|j| j.phase).min().unwrap_or(0);
+        let (mut tasks, mut states, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut load = vec![0u32; self.machine.cpus() as usize];
+        for (j, job) in jobs.iter().enumerate() {
+            self.check_job(job, tasks.len() as u32)?;
+            let allowed = self.allowed(job)?;
+            for process in 0..job.numjobs {
+                let cpu = if job.cpus_split {
+                    allowed[process as usize % allowed.len()]
+                } else {
+                    self.least_loaded(&allowed, &load)
+                };
+                load[cpu as usize] += 1;
+                let t = tasks.len() as u16;
+                let start_frame = Frame::Fio { pc: 0 };
+                tasks.push(self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame));
+                if job.phase == first_phase {
+                    let key = u64::from(t);
+                    let spread = rng::below(self.scenario.seed, Purpose::StartJitter, key, START_SPREAD_NS);
+                    starts.push((t, job.startdelay_ns + spread));
+                }
+            }
+            states.push(JobState { phase: job.phase, running: job.numjobs });
+        }
+        Ok((tasks, states, starts))
+    }
+
+    fn check_job(&mut self, job: &JobSpec, before: u32) -> Result<(), ScenarioError> {
+        let field = |f: &str| format!("job '{}': {f}", job.name);
+        check(
+            job.numjobs >= 1 && before.saturating_add(job.numjobs) <= PROCESSES_MAX,
+            &field("numjobs"),
+            || format!("must be at least 1, and at most {PROCESSES_MAX} processes in all"),
+        )?;
+        check((1..=IODEPTH_MAX).contains(&job.iodepth), &field("iodepth"), || {
+            format!("must be from 1 to {IODEPTH_MAX}")
+        })?;
+        check(job.engine != Engine::Psync || job.iodepth == 1, &field("iodepth"), || {
+            String::from("psync has one I/O in flight; use 1, or libaio or io_uring")
+        })?;
+        check(job.rwmixread <= 100, &field("rwmixread"), || "must be from 0 to 100".into())?;
+        for bs in job.bs {
+            check(bs % 512 == 0 && (512..=64 << 20).contains(&bs), &field("bs"), || {
+                String::from("must be a multiple of 512 from 512 to 67108864 bytes")
+            })?;
+        }
+        check(!job.files.is_empty() && job.files.len() <= DEVICES_MAX, &field("files"), || {
+            format!("needs 1 to {DEVICES_MAX} disks")
+        })?;
+        for &file in &job.files {
+            let Some(queue) = self.queues.get(file as usize) else {
+                return Err(wrong(field("files"), format!("there is no disk {file} in this scenario")));
+            };
+            check(u64::from(job.bs[0].max(job.bs[1])) <= queue.sectors * 512, &field("bs"), || {
+                String::from("is larger than the disk")
+            })?;
+        }
+        if job.hipri {
+            self.warnings.push(field("polled completions (hipri) are not modelled; interrupts are used"));
+        }
+        if !job.direct {
+            self.warnings.push(field("buffered I/O is not modelled; it runs as direct I/O"));
+        }
+        Ok(())
+    }
+
+    fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
+        let cpus = self.machine.cpus();
+        let field = format!("job '{}'", job.name);
+        if let Some(node) = job.numa_node {
+            check(node < self.machine.sockets, &field, || {
+                format!("NUMA node {node}: the machine has {} node(s)", self.machine.sockets)
+            })?;
+        }
+        if let Some(list) = &job.cpus_allowed {
+            for &c in list {
+                check(c < cpus, &field, || format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1))?;
+            }
+        }
+        let allowed: Vec<u16> = (0..cpus)
+            .filter(|c| job.cpus_allowed.as_ref().is_none_or(|list| list.contains(c)))
+            .filter(|&c| job.numa_node.is_none_or(|n| self.topology.cpus[c as usize].socket == n))
+            .collect();
+        check(!allowed.is_empty(), &field, || String::from("no CPU is left for it to run on"))?;
+        Ok(allowed)
+    }
+
+    /// Where a new task goes: the CPU with the fewest tasks, then the core with the fewest, then the lowest number.
+    /// Tasks stay where they start; the scheduler's later balancing is not modelled.
+    fn least_loaded(&self, allowed: &[u16], load: &[u32]) -> u16 {
+        let cpus = &self.topology.cpus;
+        let core_load = |core: u16| -> u32 {
+            cpus.iter().zip(load).filter(|(c, _)| c.core == core).map(|(_, &n)| n).sum()
+        };
+        allowed
+            .iter()
+            .copied()
+            .min_by_key(|&c| (load[c as usize], core_load(cpus[c as usize].core), c))
+            .unwrap_or(0)
+    }
+
+    fn task(&mut self, name: &str, job: u16, process: u32, cpu: u16, iodepth: u32, start: Frame) -> Task {
+        let t = self.topology.tasks.len() as u16;
+        let ring_line = self.object(
+            "aio ring",
+            format!("completion ring ({name}.{process})"),
+            ObjectKind::Line,
+            Site::Task(t),
+        );
+        let pid = FIRST_PID + u32::from(t);
+        self.topology.tasks.push(topology::Task { name: name.into(), pid, cpu, iodepth });
+        Task {
+            job,
+            cpu,
+            state: TaskState::Sleeping(Sleep::Done),
+            stack: vec![start],
+            plug: Default::default(),
+            tag_wait: None,
+            in_flight: 0,
+            prepared: VecDeque::new(),
+            ring: VecDeque::new(),
+            ring_line,
+            wants: 0,
+            program: Program {
+                process,
+                started_ns: 0,
+                ios: 0,
+                bytes: 0,
+                position: 0,
+                next_allowed_ns: [0; 2],
+                since_think: 0,
+                draining: false,
+                step: 0,
+            },
+        }
+    }
+}

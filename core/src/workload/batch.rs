@@ -1,0 +1,87 @@
+//! The batch thread: exact `io_submit` calls, one line of the script each.
+
+use crate::event::Kind;
+use crate::event::Sleep;
+use crate::host::{Flow, Frame, Mode};
+use crate::sim::Sim;
+use crate::workload::{BatchStep, Workload};
+
+impl Sim {
+    pub(crate) fn batch(&mut self, c: usize, pc: u8) -> Flow {
+        let frame = |pc| Frame::Batch { pc };
+        let t = self.current_task(c);
+        let scenario = self.scenario.clone();
+        let Workload::Batch(script) = &scenario.workload else {
+            unreachable!("a batch thread has a script");
+        };
+        match pc {
+            // Next line, in user mode.
+            0 => {
+                self.set_mode(c, Mode::User);
+                let step = self.tasks[t].program.step as usize;
+                self.tasks[t].program.step += 1;
+                match script.steps.get(step) {
+                    None => {
+                        // All in flight is waited for at the end, as the tool does.
+                        let done = self.tasks[t].in_flight == 0;
+                        Flow::Go(frame(if done { 9 } else { 4 }))
+                    }
+                    Some(BatchStep::Cpu(cpu)) => {
+                        if self.tasks[t].cpu == *cpu {
+                            return Flow::Go(frame(0));
+                        }
+                        self.tasks[t].cpu = *cpu;
+                        let at = self.now + u64::from(self.costs.wake_latency);
+                        self.sleep_until(c, at, frame(0))
+                    }
+                    Some(BatchStep::Sleep(ns)) => self.sleep_until(c, self.now + ns, frame(0)),
+                    Some(BatchStep::Wait) => Flow::Go(frame(4)),
+                    Some(BatchStep::Submit(ios)) => {
+                        for io in ios {
+                            self.prepare(t, io.device, io.op == crate::event::Op::Write, io.offset, io.len);
+                            self.tasks[t].program.ios += 1;
+                        }
+                        self.charge(c, self.costs.fio_user);
+                        Flow::Pay(frame(1))
+                    }
+                }
+            }
+            1 => {
+                self.set_mode(c, Mode::System);
+                let count = self.tasks[t].prepared.len() as u32;
+                self.emit(c, Kind::SyscallEnter { count });
+                self.charge(c, self.costs.syscall / 2);
+                Flow::Pay(frame(2))
+            }
+            2 => Flow::Call(frame(3), Frame::IoSubmit { pc: 0, next: 0 }),
+            3 => {
+                self.emit(c, Kind::SyscallExit);
+                self.charge(c, self.costs.syscall / 2);
+                Flow::Pay(frame(0))
+            }
+            // io_getevents until nothing is in flight.
+            4 => {
+                if self.tasks[t].in_flight == 0 {
+                    return Flow::Go(frame(0));
+                }
+                self.set_mode(c, Mode::System);
+                self.emit(c, Kind::SyscallEnter { count: 0 });
+                self.charge(c, self.costs.syscall);
+                Flow::Pay(frame(5))
+            }
+            5 => {
+                while self.reap(t) {}
+                if self.tasks[t].in_flight == 0 {
+                    self.emit(c, Kind::SyscallExit);
+                    return Flow::Go(frame(0));
+                }
+                self.tasks[t].wants = self.tasks[t].in_flight;
+                Flow::Sleep(frame(5), Sleep::Io)
+            }
+            _ => {
+                self.task_exit(t);
+                Flow::Ret(0)
+            }
+        }
+    }
+}

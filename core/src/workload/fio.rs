@@ -1,0 +1,232 @@
+//! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
+
+use crate::engine::rng::{self, Purpose};
+use crate::event::{Kind, Sleep};
+use crate::host::{Flow, Frame, Mode};
+use crate::sim::Sim;
+use crate::workload::{Amount, Engine, JobSpec, Pattern, Workload};
+use std::sync::Arc;
+
+/// The processes' user time varies by this much, per cent, so that a closed loop of constant times does not lock into
+/// a beat.
+const USER_JITTER_PERCENT: u64 = 2;
+
+/// Steps of the program.
+mod pc {
+    pub(super) const START: u8 = 0;
+    pub(super) const NEXT: u8 = 1;
+    pub(super) const PREPARED: u8 = 2;
+    pub(super) const SUBMIT: u8 = 10;
+    pub(super) const SUBMITTED: u8 = 12;
+    pub(super) const REAP: u8 = 20;
+    pub(super) const WAIT: u8 = 21;
+    pub(super) const REAPED: u8 = 22;
+    pub(super) const END: u8 = 30;
+}
+
+fn frame(pc: u8) -> Frame {
+    Frame::Fio { pc }
+}
+
+impl Amount {
+    /// In bytes of something `whole` bytes long.
+    pub(crate) fn of(self, whole: u64) -> u64 {
+        match self {
+            Amount::Bytes(b) => b,
+            Amount::Percent(p) => (whole as f64 * p.clamp(0.0, 100.0) / 100.0) as u64,
+        }
+    }
+}
+
+impl Sim {
+    pub(crate) fn fio(&mut self, c: usize, step: u8) -> Flow {
+        let t = self.current_task(c);
+        let scenario = Arc::clone(&self.scenario);
+        let Workload::Jobs(jobs) = &scenario.workload else {
+            unreachable!("a fio process has a job");
+        };
+        let job = &jobs[self.tasks[t].job as usize];
+        match step {
+            pc::START => {
+                self.tasks[t].program.started_ns = self.now;
+                Flow::Go(frame(pc::NEXT))
+            }
+            pc::NEXT => self.fio_next(c, t, job),
+            pc::PREPARED => {
+                let p = &self.tasks[t];
+                let n = p.prepared.len() as u32;
+                let full = p.in_flight + n >= job.iodepth || n >= job.iodepth_batch_submit.max(1);
+                Flow::Go(frame(if full { pc::SUBMIT } else { pc::NEXT }))
+            }
+            pc::SUBMIT => {
+                self.set_mode(c, Mode::System);
+                let count = self.tasks[t].prepared.len() as u32;
+                self.emit(c, Kind::SyscallEnter { count });
+                self.charge(c, self.costs.syscall / 2);
+                Flow::Pay(frame(pc::SUBMIT + 1))
+            }
+            11 => Flow::Call(frame(pc::SUBMITTED), Frame::IoSubmit { pc: 0, next: 0 }),
+            pc::SUBMITTED if job.engine == Engine::Psync => Flow::Go(frame(pc::WAIT)),
+            pc::SUBMITTED => {
+                self.emit(c, Kind::SyscallExit);
+                self.charge(c, self.costs.syscall / 2);
+                Flow::Pay(frame(pc::NEXT))
+            }
+            pc::REAP => {
+                self.set_mode(c, Mode::System);
+                self.emit(c, Kind::SyscallEnter { count: 0 });
+                self.charge(c, self.costs.syscall);
+                Flow::Pay(frame(pc::WAIT))
+            }
+            pc::WAIT => {
+                let p = &self.tasks[t];
+                let wants = job.iodepth_batch_complete_min.clamp(1, p.in_flight.max(1));
+                if p.in_flight > 0 && (p.ring.len() as u32) < wants {
+                    self.tasks[t].wants = wants;
+                    return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
+                }
+                self.touch(c, self.tasks[t].ring_line);
+                self.emit(c, Kind::SyscallExit);
+                Flow::Pay(frame(pc::REAPED))
+            }
+            pc::REAPED => {
+                self.set_mode(c, Mode::User);
+                let most = match job.iodepth_batch_complete_max {
+                    0 => u32::MAX,
+                    n => n,
+                };
+                let mut n = 0;
+                while n < most && self.reap(t) {
+                    n += 1;
+                }
+                self.charge(c, self.costs.fio_user / 2 * n);
+                Flow::Pay(frame(pc::NEXT))
+            }
+            _ => {
+                self.task_exit(t);
+                Flow::Ret(0)
+            }
+        }
+    }
+
+    /// The loop's head, in user mode: prepare another I/O, submit, reap, pause or end.
+    fn fio_next(&mut self, c: usize, t: usize, job: &JobSpec) -> Flow {
+        self.set_mode(c, Mode::User);
+        if self.should_yield(c) {
+            return Flow::Yield(frame(pc::NEXT));
+        }
+        let p = &self.tasks[t].program;
+        let over = job.runtime_ns.is_some_and(|r| self.now >= p.started_ns + r + job.ramp_time_ns)
+            || !job.time_based && p.bytes >= self.io_size(t, job);
+        let (in_flight, prepared) = (self.tasks[t].in_flight, self.tasks[t].prepared.len() as u32);
+        if over {
+            return Flow::Go(frame(match (prepared, in_flight) {
+                (0, 0) => pc::END,
+                (0, _) => pc::REAP,
+                _ => pc::SUBMIT,
+            }));
+        }
+        if in_flight + prepared >= job.iodepth {
+            self.tasks[t].program.draining = true;
+        }
+        let low = if job.iodepth_low == 0 { job.iodepth } else { job.iodepth_low };
+        if self.tasks[t].program.draining {
+            let reaped_enough = in_flight + prepared < job.iodepth && in_flight <= low;
+            if !reaped_enough {
+                return Flow::Go(frame(if prepared > 0 { pc::SUBMIT } else { pc::REAP }));
+            }
+            self.tasks[t].program.draining = false;
+        }
+        if job.thinktime_ns > 0 && self.tasks[t].program.since_think >= job.thinktime_blocks.max(1) {
+            if prepared > 0 {
+                return Flow::Go(frame(pc::SUBMIT));
+            }
+            if in_flight > 0 {
+                return Flow::Go(frame(pc::REAP));
+            }
+            self.tasks[t].program.since_think = 0;
+            let spin = job.thinktime_spin_ns.min(job.thinktime_ns);
+            if spin > 0 {
+                self.charge_long(c, spin);
+            }
+            let at = self.now + job.thinktime_ns;
+            if at > self.now + spin {
+                return self.sleep_until(c, at, frame(pc::NEXT));
+            }
+            return Flow::Pay(frame(pc::NEXT));
+        }
+        self.fio_prepare(c, t, job)
+    }
+
+    /// Draws the next I/O and waits for its turn where a rate is set.
+    fn fio_prepare(&mut self, c: usize, t: usize, job: &JobSpec) -> Flow {
+        let p = &self.tasks[t].program;
+        let key = (t as u64) << 40 | p.ios;
+        let write = match job.rwmixread {
+            100 => false,
+            0 => true,
+            share => rng::below(self.seed, Purpose::Direction, key, 100) >= u64::from(share),
+        };
+        let dir = usize::from(write);
+        let len = job.bs[dir];
+        let step_ns = match (job.rate_iops[dir], job.rate[dir]) {
+            (Some(iops), _) => 1_000_000_000 / u64::from(iops.max(1)),
+            (None, Some(rate)) => (u128::from(len) * 1_000_000_000 / u128::from(rate.max(1))) as u64,
+            (None, None) => 0,
+        };
+        if step_ns > 0 {
+            let allowed = p.next_allowed_ns[dir].max(p.started_ns);
+            if self.now < allowed {
+                if !self.tasks[t].prepared.is_empty() {
+                    return Flow::Go(frame(pc::SUBMIT));
+                }
+                return self.sleep_until(c, allowed, frame(pc::NEXT));
+            }
+            let gap = if job.rate_poisson {
+                rng::exponential(self.seed, Purpose::Arrival, key, step_ns)
+            } else {
+                step_ns
+            };
+            self.tasks[t].program.next_allowed_ns[dir] = allowed + gap;
+        }
+        let p = &self.tasks[t].program;
+        let file = job.files[(p.ios % job.files.len() as u64) as usize];
+        let (start, length) = self.region(t, job, file);
+        let blocks = (length / u64::from(len)).max(1);
+        let block = match job.pattern {
+            Pattern::Random => rng::below(self.seed, Purpose::Offset, key, blocks),
+            Pattern::Sequential => p.position / u64::from(len) % blocks,
+        };
+        let program = &mut self.tasks[t].program;
+        program.ios += 1;
+        program.bytes += u64::from(len);
+        program.position += u64::from(len);
+        program.since_think += 1;
+        self.prepare(t, file, write, start + block * u64::from(len), len);
+        let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
+        let half = u64::from(self.costs.fio_user / 2);
+        self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);
+        Flow::Pay(frame(pc::PREPARED))
+    }
+
+    /// First byte and length of a process's region of a disk.
+    pub(crate) fn region(&self, t: usize, job: &JobSpec, file: u16) -> (u64, u64) {
+        let whole = self.queues[file as usize].sectors * 512;
+        let process = u64::from(self.tasks[t].program.process);
+        let bs = u64::from(job.bs[0].max(job.bs[1]));
+        let shift = job.offset_increment.of(whole).saturating_mul(process);
+        let start = job.offset.of(whole).saturating_add(shift).min(whole.saturating_sub(bs)) / 512 * 512;
+        let rest = whole - start;
+        let length = job.size.map_or(rest, |s| s.of(whole)).clamp(bs.min(rest), rest);
+        (start, length)
+    }
+
+    /// Bytes a process transfers before it ends (unless time_based).
+    fn io_size(&self, t: usize, job: &JobSpec) -> u64 {
+        let whole = self.queues[job.files[0] as usize].sectors * 512;
+        match job.io_size {
+            Some(amount) => amount.of(whole).max(1),
+            None => self.region(t, job, job.files[0]).1,
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Tasks: their state, the system call that submits, and what a completion does to them.
+
+use crate::block::{Bio, Io, NONE, Plug};
+use crate::engine::agenda::Timed;
+use crate::event::{Kind, Sleep, TaskId};
+use crate::host::{Flow, Frame};
+use crate::sim::Sim;
+use crate::workload::Engine;
+use std::collections::VecDeque;
+
+/// io_uring plugs a submission of more than this many entries (IO_PLUG_THRESHOLD).
+const URING_PLUG_ABOVE: u32 = 2;
+
+/// Where a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TaskState {
+    Running,
+    Runnable,
+    Sleeping(Sleep),
+}
+
+/// A process of a fio job, or the batch thread.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Task {
+    pub job: u16,
+    pub cpu: u16,
+    pub state: TaskState,
+    /// Its frames while it is not on a CPU.
+    pub stack: Vec<Frame>,
+    pub plug: Plug,
+    /// Tag bitmap and wait queue it stands in.
+    pub tag_wait: Option<(u16, u8)>,
+    /// I/Os handed over and not yet reaped.
+    pub in_flight: u32,
+    /// I/Os prepared and not yet handed over.
+    pub prepared: VecDeque<u32>,
+    /// Completed I/Os not yet reaped.
+    pub ring: VecDeque<u32>,
+    pub ring_line: u32,
+    /// Completions it waits for while it sleeps in the kernel.
+    pub wants: u32,
+    pub program: Program,
+}
+
+/// A task's own state.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Program {
+    /// Index of the process within its job.
+    pub process: u32,
+    pub started_ns: u64,
+    /// I/Os and bytes prepared so far.
+    pub ios: u64,
+    pub bytes: u64,
+    /// Next sequential byte, from the start of the region.
+    pub position: u64,
+    /// Earliest time of the next I/O, by direction, ns.
+    pub next_allowed_ns: [u64; 2],
+    pub since_think: u32,
+    /// Only reaping until so few are in flight (iodepth_low).
+    pub draining: bool,
+    /// Next step of a batch script.
+    pub step: u32,
+}
+
+/// A job section (or the batch script) as a whole.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct JobState {
+    pub phase: u32,
+    /// Processes not yet ended.
+    pub running: u32,
+}
+
+impl Sim {
+    /// Engine of the task's job.
+    pub(crate) fn engine(&self, t: usize) -> Engine {
+        match &self.scenario.workload {
+            crate::workload::Workload::Jobs(jobs) => jobs[self.tasks[t].job as usize].engine,
+            crate::workload::Workload::Batch(_) => Engine::Libaio,
+        }
+    }
+
+    /// Makes an I/O ready to be handed over.
+    pub(crate) fn prepare(&mut self, t: usize, queue: u16, write: bool, offset: u64, len: u32) {
+        self.next_bio += 1;
+        let io = self.ios.add(Io {
+            id: self.next_bio,
+            task: t as TaskId,
+            queue,
+            write,
+            sector: offset / 512,
+            sectors: len.div_ceil(512).max(1),
+            pending: 1,
+            start_ns: self.now,
+            issued_ns: 0,
+            done_ns: 0,
+        });
+        self.tasks[t].prepared.push_back(io);
+    }
+
+    /// `io_submit`, `io_uring_enter` or the submitting half of `pread`: hands over all prepared I/Os.
+    pub(crate) fn io_submit(&mut self, c: usize, pc: u8, next: u32) -> Flow {
+        let t = self.current_task(c);
+        let frame = |pc, next| Frame::IoSubmit { pc, next };
+        match pc {
+            0 => {
+                let n = self.tasks[t].prepared.len() as u32;
+                let plugs = match self.engine(t) {
+                    Engine::Libaio => n > self.knobs.aio_plug_above,
+                    Engine::IoUring => n > URING_PLUG_ABOVE,
+                    Engine::Psync => false,
+                };
+                let plug = &mut self.tasks[t].plug;
+                plug.active = plugs;
+                plug.announced = if plugs { n } else { 0 };
+                for i in 0..self.tasks[t].prepared.len() {
+                    let io = self.tasks[t].prepared[i];
+                    self.ios[io].start_ns = self.now;
+                }
+                Flow::Go(frame(1, u32::from(plugs)))
+            }
+            // `next` is 1 while the call's own plug is open.
+            1 => {
+                if self.tasks[t].prepared.is_empty() {
+                    return Flow::Go(frame(5, next));
+                }
+                let per_io = match self.engine(t) {
+                    Engine::Libaio => self.costs.aio,
+                    Engine::IoUring => self.costs.uring,
+                    Engine::Psync => 0,
+                };
+                self.charge(c, per_io + self.costs.dio);
+                if self.knobs.dio_plug && next == 0 {
+                    self.tasks[t].plug.active = true;
+                }
+                Flow::Pay(frame(2, next))
+            }
+            2 => {
+                let Some(&io) = self.tasks[t].prepared.front() else {
+                    return Flow::Go(frame(5, next));
+                };
+                let i = &self.ios[io];
+                let (sector, sectors) = (i.sector, i.sectors);
+                let bio = self.bios.add(Bio { io, sector, sectors, q_ns: self.now, next: NONE });
+                Flow::Call(frame(3, next), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
+            }
+            3 => {
+                if self.knobs.dio_plug && next == 0 {
+                    self.tasks[t].plug.active = false;
+                    return Flow::Call(
+                        frame(4, next),
+                        Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
+                    );
+                }
+                Flow::Go(frame(4, next))
+            }
+            4 => {
+                if let Some(io) = self.tasks[t].prepared.pop_front() {
+                    self.tasks[t].in_flight += 1;
+                    let i = &mut self.ios[io];
+                    i.issued_ns = self.now;
+                    if i.done_ns > 0 {
+                        // It was done before the call went on.
+                        self.tasks[t].ring.push_back(io);
+                    }
+                }
+                Flow::Go(frame(1, next))
+            }
+            5 => {
+                if next == 1 {
+                    self.tasks[t].plug.active = false;
+                    self.tasks[t].plug.announced = 0;
+                    return Flow::Call(
+                        frame(6, 0),
+                        Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
+                    );
+                }
+                Flow::Pay(frame(6, 0))
+            }
+            _ => Flow::Ret(0),
+        }
+    }
+
+    /// A bio of `io` ended; the last one completes the I/O towards its task.
+    pub(crate) fn bio_end(&mut self, c: usize, io: u32) {
+        let i = &mut self.ios[io];
+        i.pending -= 1;
+        if i.pending > 0 {
+            return;
+        }
+        i.done_ns = self.now;
+        let (id, t, lat_ns, handed_over) = (i.id, i.task as usize, self.now - i.start_ns, i.issued_ns > 0);
+        self.emit(c, Kind::BioEnd { bio: id, lat_ns });
+        self.touch(c, self.tasks[t].ring_line);
+        if handed_over {
+            self.tasks[t].ring.push_back(io);
+            if self.tasks[t].wants > 0 && self.tasks[t].ring.len() as u32 >= self.tasks[t].wants {
+                self.tasks[t].wants = 0;
+                self.wake_task(c, t as u16);
+            }
+        }
+    }
+
+    /// Takes one completed I/O out of the task's ring.
+    pub(crate) fn reap(&mut self, t: usize) -> bool {
+        let Some(io) = self.tasks[t].ring.pop_front() else { return false };
+        self.tasks[t].in_flight -= 1;
+        let now = self.now;
+        self.stats.reaped(self.tasks[t].job, &self.ios[io], now);
+        self.ios.remove(io);
+        true
+    }
+
+    /// A task's own timer.
+    pub(crate) fn task_timer(&mut self, t: u16) {
+        let cpu = self.tasks[t as usize].cpu as usize;
+        if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
+            self.tasks[t as usize].state = TaskState::Runnable;
+            self.emit_device_on(cpu as u16, Kind::TaskWake { task: t });
+            self.enqueue(cpu, crate::host::Runnable::Task(t));
+            self.kick(cpu);
+        }
+    }
+
+    /// Sleeps until `at_ns`, then goes on with `then`.
+    pub(crate) fn sleep_until(&mut self, c: usize, at_ns: u64, then: Frame) -> Flow {
+        let t = self.current_task(c);
+        let at = at_ns.max(self.now) + u64::from(self.costs.timer);
+        self.agenda.at(at, Timed::Task(t as u16));
+        Flow::Sleep(then, Sleep::Timer)
+    }
+
+    fn start_delay(&self, t: usize) -> u64 {
+        match &self.scenario.workload {
+            crate::workload::Workload::Jobs(jobs) => jobs[self.tasks[t].job as usize].startdelay_ns,
+            crate::workload::Workload::Batch(_) => 0,
+        }
+    }
+
+    /// The task has ended; the last one of a phase starts the next phase.
+    pub(crate) fn task_exit(&mut self, t: usize) {
+        let job = self.tasks[t].job as usize;
+        self.jobs[job].running -= 1;
+        let phase = self.jobs[job].phase;
+        if self.jobs.iter().any(|j| j.phase == phase && j.running > 0) {
+            return;
+        }
+        let Some(next) = self.jobs.iter().map(|j| j.phase).filter(|&p| p > phase).min() else { return };
+        for other in 0..self.tasks.len() {
+            if self.jobs[self.tasks[other].job as usize].phase == next {
+                let at = self.now + self.start_delay(other);
+                self.agenda.at(at, Timed::Task(other as u16));
+            }
+        }
+    }
+}
