@@ -73,6 +73,10 @@ pub struct DeviceConfig {
     /// Fixed service time of a null device, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
+    /// Service times of the first commands of a null device, in the order in which they are issued, ns; later ones take
+    /// `completion_ns`. This is how the times of a recorded disk are replayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completions_ns: Vec<u64>,
     /// Size, bytes.
     #[serde(default)]
     pub size: Option<u64>,
@@ -95,6 +99,7 @@ impl DeviceConfig {
             rq_affinity: default_rq_affinity(),
             max_sectors_kb: None,
             completion_ns: None,
+            completions_ns: Vec::new(),
             size: None,
             dev: None,
         }

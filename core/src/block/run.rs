@@ -19,7 +19,7 @@ impl Sim {
         let (line, words) = (hctx.ctx_map_line, hctx.ctx_map.len() as u32);
         let mut pending = false;
         for word in 0..words {
-            self.touch(c, line + word);
+            self.read(c, line + word);
             pending |= self.hctxs[h as usize].ctx_map[word as usize] != 0;
         }
         pending

@@ -149,7 +149,7 @@ impl Sim {
             }
             None => {
                 for word in 0..self.tags[t].words.len() as u32 {
-                    self.touch(c, line + word);
+                    self.read(c, line + word);
                 }
                 None
             }

@@ -1,16 +1,20 @@
-//! The null device: every command takes the same time and none waits for another.
+//! The null device: every command takes the same time, or the time that was recorded for it, and none waits for
+//! another.
 
 use super::{Command, Model, Outbox};
 use crate::event::Stage;
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Null {
     pub completion_ns: u64,
+    /// Times of the first commands.
+    pub recorded_ns: VecDeque<u64>,
 }
 
 impl Model for Null {
     fn submit(&mut self, now: u64, command: Command, out: &mut Outbox) {
-        let end = now + self.completion_ns;
+        let end = now + self.recorded_ns.pop_front().unwrap_or(self.completion_ns);
         out.stage(command.slot, Stage::Service, 0, now, end);
         out.done.push((end, command.slot));
     }

@@ -32,6 +32,9 @@ impl Hasher for StateHasher {
     fn write_u64(&mut self, i: u64) {
         self.0.write(&i.to_le_bytes());
     }
+    fn write_u128(&mut self, i: u128) {
+        self.0.write(&i.to_le_bytes());
+    }
     fn write_i64(&mut self, i: i64) {
         self.0.write(&i.to_le_bytes());
     }

@@ -1,7 +1,8 @@
 //! Locks and shared cache lines: who owns them, who waits, what each touch costs.
 //!
-//! A line is a first-in-first-out station: a touch costs the transfer from the last owner (by distance) plus the atomic
-//! operation, and waits until earlier touches are through. A read moves the line like a write does. A spinlock is a
+//! A line is a first-in-first-out station: an atomic operation costs the transfer from the last owner (by distance)
+//! plus the operation itself, and waits until earlier ones are through. A read leaves copies with the readers, as MESI
+//! does: reading a copy that is still valid costs nothing, the next write has to take all copies away. A spinlock is a
 //! queue of CPUs that burn their time (qspinlock, kernel 4.2+): an uncontended acquisition fetches the line; a
 //! hand-over costs one transfer for the first waiter (pending bit) and two for later ones (queue node and lock word).
 
@@ -19,6 +20,8 @@ pub(crate) const NO_CPU: CpuId = CpuId::MAX;
 pub(crate) struct Object {
     /// Last CPU that touched it.
     pub owner: CpuId,
+    /// CPUs with a valid copy of a line (bit per CPU; machines have at most 128).
+    pub copies: u128,
     /// For a lock: who holds it.
     pub holder: CpuId,
     /// For a line: when the last touch is through, ns. For a lock: when it was taken.
@@ -41,6 +44,7 @@ impl Objects {
     pub(crate) fn add(&mut self) -> ObjectId {
         self.all.push(Object {
             owner: NO_CPU,
+            copies: 0,
             holder: NO_CPU,
             since_ns: 0,
             waiters: VecDeque::new(),
@@ -94,34 +98,69 @@ impl Sim {
         self.cpus[c].mode = mode;
     }
 
-    /// One atomic operation on (or read of) a shared line.
+    /// Reads a shared line: free while this CPU's copy is valid, else it is fetched from the last writer.
+    pub(crate) fn read(&mut self, c: usize, id: ObjectId) {
+        let mine = 1u128 << c;
+        let object = &mut self.objects.all[id as usize];
+        if object.copies & mine != 0 {
+            return;
+        }
+        object.copies |= mine;
+        let from = object.owner;
+        if from == NO_CPU {
+            return;
+        }
+        object.count += 1;
+        let transfer = transfer_ns(&self.cpus, &self.costs, from, c as CpuId);
+        self.fetched(c, id, from, transfer, 0);
+    }
+
+    /// One atomic operation on a shared line.
     pub(crate) fn touch(&mut self, c: usize, id: ObjectId) {
-        let me = c as CpuId;
+        let (me, mine) = (c as CpuId, 1u128 << c);
         let at = self.now + self.cpus[c].debt;
         let object = &mut self.objects.all[id as usize];
         object.count += 1;
         let from = object.owner;
-        let free_at = object.since_ns;
+        let others = object.copies & !mine;
+        let wait = object.since_ns.saturating_sub(at);
         let local = u64::from(self.costs.atomic_local);
-        if from == me {
-            // Mine already: whoever came before me was me.
+        object.owner = me;
+        object.copies = mine;
+        if others == 0 && (from == me || from == NO_CPU) {
             object.since_ns = at + local;
             return self.charge_long(c, local);
         }
-        let transfer = transfer_ns(&self.cpus, &self.costs, from, me);
-        let wait = free_at.saturating_sub(at);
+        // From the last writer; where only copies are elsewhere, the farthest one has to be taken away.
+        let transfer = if from == me || from == NO_CPU {
+            let mut farthest = 0;
+            let mut rest = others;
+            while rest != 0 {
+                let other = rest.trailing_zeros() as CpuId;
+                farthest = farthest.max(transfer_ns(&self.cpus, &self.costs, other, me));
+                rest &= rest - 1;
+            }
+            farthest
+        } else {
+            transfer_ns(&self.cpus, &self.costs, from, me)
+        };
         let object = &mut self.objects.all[id as usize];
-        object.owner = me;
         object.since_ns = at + wait + u64::from(transfer) + local;
         object.contended += u64::from(wait > 0);
         object.wait_ns += wait;
-        object.transfers += u64::from(transfer > 0);
-        object.transfer_ns += u64::from(transfer);
-        self.cpus[c].line_ns += wait + u64::from(transfer);
-        self.charge_long(c, wait + u64::from(transfer) + local);
-        if transfer > 0 && self.log.is_on() {
+        self.fetched(c, id, from, transfer, wait);
+        self.charge_long(c, local);
+    }
+
+    fn fetched(&mut self, c: usize, id: ObjectId, from: CpuId, transfer_ns: u32, wait: u64) {
+        let object = &mut self.objects.all[id as usize];
+        object.transfers += u64::from(transfer_ns > 0);
+        object.transfer_ns += u64::from(transfer_ns);
+        self.cpus[c].line_ns += wait + u64::from(transfer_ns);
+        self.charge_long(c, wait + u64::from(transfer_ns));
+        if transfer_ns > 0 && self.log.is_on() {
             let wait_ns = wait.min(u64::from(u32::MAX)) as u32;
-            self.emit(c, Kind::LineTransfer { line: id, from, transfer_ns: transfer, wait_ns });
+            self.emit(c, Kind::LineTransfer { line: id, from, transfer_ns, wait_ns });
         }
     }
 

@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Largest number of tags of an hctx.
 const TAGS_MAX: u32 = 16_384;
+/// Recorded service times of a null device.
+const RECORDED_MAX: usize = 100_000;
 /// Segments of a request (BLK_MAX_SEGMENTS).
 const MAX_SEGMENTS: u32 = 128;
 /// Default largest request, KiB (BLK_DEF_MAX_SECTORS).
@@ -162,7 +164,14 @@ impl Builder<'_> {
                 Spec::Null { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns));
+                    check(config.completions_ns.len() <= RECORDED_MAX, "completions_ns", || {
+                        format!("at most {RECORDED_MAX} times")
+                    })?;
+                    let longest = config.completions_ns.iter().max();
+                    check(longest.is_none_or(|&ns| ns <= DURATION_MAX_NS), "completions_ns", || {
+                        format!("at most {DURATION_MAX_NS}")
+                    })?;
+                    self.devices.push(Device::null(ns, &config.completions_ns));
                     (self.devices.len() as u16 - 1, Driver::Null, 0)
                 }
                 Spec::Nvme(spec) => {
@@ -194,7 +203,8 @@ impl Builder<'_> {
                     (device, Driver::Scsi(host), lun - 1)
                 }
             };
-            if config.completion_ns.is_some() && driver != Driver::Null {
+            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && driver != Driver::Null
+            {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
             self.disk(config, preset, device, driver, my_lun)?;
