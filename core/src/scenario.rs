@@ -73,8 +73,9 @@ pub struct DeviceConfig {
     /// Fixed service time of a null device, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
-    /// Service times of the first commands of a null device, in the order in which they are issued, ns; later ones take
-    /// `completion_ns`. This is how the times of a recorded disk are replayed.
+    /// Recorded service times of the first commands of a null or NVMe disk, in the order in which they are issued, ns.
+    /// They stand in for the device's physics; later commands of a null device take `completion_ns`, of an NVMe disk
+    /// the last recorded time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions_ns: Vec<u64>,
     /// Size, bytes.

@@ -203,6 +203,13 @@ impl Sim {
         }
     }
 
+    /// Sets an hctx's `dispatch_busy` (0 to 9), as if its driver had refused requests before.
+    pub fn set_dispatch_busy(&mut self, hctx: u16, value: u8) {
+        if let Some(h) = self.hctxs.get_mut(hctx as usize) {
+            h.dispatch_busy = value.min(9);
+        }
+    }
+
     /// Names of the kernel functions that CPU `cpu` is in, outermost first; empty when idle or out of range.
     pub fn stack(&self, cpu: u16) -> Vec<&'static str> {
         self.cpus.get(cpu as usize).map_or(Vec::new(), |c| c.stack.iter().map(|f| f.name()).collect())

@@ -1,5 +1,6 @@
 //! The one integration binary: a module a behaviour. It runs natively, and in wasm under Node.
 
+mod appendix_a;
 mod conservation;
 mod determinism;
 mod laws;
