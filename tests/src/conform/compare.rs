@@ -89,6 +89,7 @@ fn line(sim: &Sim, event: &Event) -> Option<Line> {
         rwbs: rwbs.to_owned(),
         extent: extent.map(|(_, first, second)| (first, second)),
         count,
+        at_ns: event.at_ns,
     })
 }
 

@@ -127,6 +127,8 @@ pub struct Line {
     pub extent: Option<(u64, u64)>,
     /// Requests of a U or UT.
     pub count: Option<u32>,
+    /// Time, ns.
+    pub at_ns: u64,
 }
 
 /// A recording in memory.
@@ -209,11 +211,12 @@ fn parse_trace(text: &str) -> Result<Vec<Line>, RecordingError> {
 /// `dev cpu seq time pid action rwbs rest`
 fn parse_line(line: &str) -> Result<Line, &'static str> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [dev, _cpu, _seq, _time, _pid, letter, rwbs, rest @ ..] = fields.as_slice() else {
+    let [dev, _cpu, _seq, time, _pid, letter, rwbs, rest @ ..] = fields.as_slice() else {
         return Err("fewer than seven fields");
     };
     let (major, minor) = dev.split_once(',').ok_or("no major,minor")?;
     let number = |text: &str| text.parse::<u64>().map_err(|_| "not a number");
+    let at_ns = nanoseconds(time).ok_or("no time in seconds and nanoseconds")?;
     let dev = (major.parse().map_err(|_| "no major")?, minor.parse().map_err(|_| "no minor")?);
     let start = rest.iter().position(|word| word.starts_with('[')).unwrap_or(rest.len());
     let name = rest[start..].join(" ");
@@ -230,7 +233,16 @@ fn parse_line(line: &str) -> Result<Line, &'static str> {
         "" | "0" => Actor::Interrupt,
         name => Actor::Task(name.to_owned()),
     };
-    Ok(Line { dev, actor, letter: (*letter).to_owned(), rwbs: (*rwbs).to_owned(), extent, count })
+    Ok(Line { dev, actor, letter: (*letter).to_owned(), rwbs: (*rwbs).to_owned(), extent, count, at_ns })
+}
+
+/// `1.000000002` as ns.
+fn nanoseconds(time: &str) -> Option<u64> {
+    let (seconds, fraction) = time.split_once('.')?;
+    if fraction.len() != 9 {
+        return None;
+    }
+    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?)
 }
 
 #[cfg(test)]
@@ -249,6 +261,7 @@ mod tests {
         assert_eq!(lines.len(), 5);
         assert_eq!((lines[1].dev, lines[1].extent), ((7, 64), Some((1000, 8))));
         assert_eq!((lines[2].count, &lines[2].actor), (Some(3), &Actor::Task("iob".into())));
+        assert_eq!(lines[2].at_ns, 1_442_230);
         assert_eq!(lines[3].actor, Actor::Worker);
         assert_eq!(lines[4].actor, Actor::Interrupt);
     }
