@@ -148,8 +148,10 @@ pub enum Kind {
     DispatchListAdd { rq: RqId, hctx: HctxId },
     /// The request left its ctx list, elevator or dispatch list and is in the hands of a dispatcher.
     Dequeue { rq: RqId, hctx: HctxId, from: Place },
-    /// The application was told: the bio's whole latency from submission is `lat_ns`.
+    /// The bio's I/O is complete in the kernel (`bio_endio`), `lat_ns` after the application began to hand it over.
     BioEnd { bio: BioId, lat_ns: u64 },
+    /// The application took note of the finished I/O, `lat_ns` after it began to hand it over (fio's lat).
+    Reap { bio: BioId, lat_ns: u64 },
 
     // --- hctx ---------------------------------------------------------------------------------------
     /// A run of the hctx begins on this CPU.
@@ -186,8 +188,8 @@ pub enum Kind {
     TaskSleep { why: Sleep },
     /// The task was made runnable by this CPU.
     TaskWake { task: TaskId },
-    /// A completion interrupt of `hctx` (or of a host's reply queue) was raised for this CPU.
-    Irq { hctx: HctxId },
+    /// The device finished `rq` and raised the interrupt of `hctx` (or of a host's reply queue) for this CPU.
+    Irq { hctx: HctxId, rq: RqId },
     /// A completion was sent to CPU `target` by an inter-processor interrupt.
     Ipi { target: CpuId },
 

@@ -97,8 +97,11 @@ impl Sim {
         let until = until_ns.min(self.end_ns);
         self.until_ns = until;
         while self.handle_next(until) {}
-        self.now = self.now.max(until);
-        !self.ended()
+        let more = !self.ended();
+        if more {
+            self.now = self.now.max(until);
+        }
+        more
     }
 
     /// Handles up to `n` events; false at the end of the run.
@@ -118,7 +121,12 @@ impl Sim {
     }
 
     fn handle_next(&mut self, until_ns: u64) -> bool {
-        let Some((at, next)) = self.agenda.pop(until_ns) else { return false };
+        let Some((at, next)) = self.agenda.pop(until_ns) else {
+            if until_ns == self.end_ns && !self.workload_done() {
+                self.now = self.end_ns; // the duration is over
+            }
+            return false;
+        };
         self.now = at;
         self.events += 1;
         match next {
@@ -138,6 +146,11 @@ impl Sim {
             Next::Timed(Timed::Measure) => self.start_measuring(),
         }
         true
+    }
+
+    /// Whether every process has ended.
+    pub(crate) fn workload_done(&self) -> bool {
+        self.jobs.iter().all(|j| j.running == 0)
     }
 
     /// The event log.

@@ -54,7 +54,7 @@ pub struct Queue {
     pub dev: (u32, u32),
     /// Tags (request slots) of one hctx.
     pub nr_tags: u32,
-    /// Commands the device itself takes at once (LUN depth; tags where there is no budget).
+    /// Commands the device itself takes at once (LUN depth; the tags of all hctxs where there is no budget).
     pub queue_depth: u32,
     /// Size, in sectors.
     pub sectors: u64,

@@ -19,9 +19,9 @@ struct Bio {
 #[derive(Debug, Default)]
 struct Request {
     tag: Option<(HctxId, u32)>,
-    issues: u32,
-    requeues: u32,
+    issued: bool,
     completions: u32,
+    interrupts: u32,
     tag_frees: u32,
     sectors_done: u64,
 }
@@ -77,7 +77,7 @@ impl Audit {
         }
         let requests = std::mem::take(&mut self.requests);
         for (id, rq) in &requests {
-            if rq.tag.is_none() || rq.completions != 1 || rq.tag_frees != 1 || rq.issues != rq.requeues + 1 {
+            if rq.tag.is_none() || rq.completions != 1 || rq.tag_frees != 1 || !rq.issued {
                 self.note(format!("request {id} is not whole: {rq:?}"));
             }
         }
@@ -115,7 +115,7 @@ impl Audit {
                 if !self.bios.contains_key(&bio) {
                     self.violation(event, format!("unknown bio {bio} merges"));
                 }
-                if self.requests.get(&rq).is_none_or(|r| r.issues > r.requeues) {
+                if self.requests.get(&rq).is_none_or(|r| r.issued) {
                     self.violation(
                         event,
                         format!("bio {bio} merges into request {rq}, which is not waiting"),
@@ -173,26 +173,32 @@ impl Audit {
                 if in_flight > depth {
                     self.violation(event, format!("{in_flight} in flight, the depth is {depth}"));
                 }
-                self.state(event, rq, |r| {
-                    r.issues += 1;
-                    r.issues == r.requeues + 1
-                });
+                self.state(event, rq, |r| !std::mem::replace(&mut r.issued, true) && r.completions == 0);
             }
             Kind::Requeue { rq, queue, .. } => {
-                let in_flight = &mut self.in_flight[usize::from(queue)];
-                *in_flight = in_flight.saturating_sub(1);
+                // A SCSI LUN without budget refuses before D.
+                if self.requests.get_mut(&rq).is_some_and(|r| std::mem::take(&mut r.issued)) {
+                    let in_flight = &mut self.in_flight[usize::from(queue)];
+                    *in_flight = in_flight.saturating_sub(1);
+                }
+                self.state(event, rq, |r| r.completions == 0);
+            }
+            // The device is done: its place may be taken before C is reported (a SCSI LUN gives the budget back first).
+            Kind::Irq { rq, hctx } => {
+                let queue = topology.hctxs.get(usize::from(hctx)).map_or(0, |h| usize::from(h.queue));
+                if let Some(in_flight) = self.in_flight.get_mut(queue) {
+                    *in_flight = in_flight.saturating_sub(1);
+                }
                 self.state(event, rq, |r| {
-                    r.requeues += 1;
-                    r.issues == r.requeues
+                    r.interrupts += 1;
+                    r.interrupts == 1 && r.issued
                 });
             }
-            Kind::Complete { rq, queue, extent } => {
-                let in_flight = &mut self.in_flight[usize::from(queue)];
-                *in_flight = in_flight.saturating_sub(1);
+            Kind::Complete { rq, extent, .. } => {
                 self.state(event, rq, |r| {
                     r.completions += 1;
                     r.sectors_done = u64::from(extent.sectors);
-                    r.completions == 1 && r.issues == r.requeues + 1
+                    r.completions == 1 && r.interrupts == 1
                 });
             }
             _ => {}
@@ -274,11 +280,12 @@ mod tests {
 
     const EXTENT: Extent = Extent { op: Op::Read, sector: 8, sectors: 8 };
 
-    fn life(rq: RqId, tag: u32) -> [Kind; 6] {
+    fn life(rq: RqId, tag: u32) -> [Kind; 7] {
         [
             Kind::Queue { bio: rq, queue: 0, extent: EXTENT },
             Kind::TagAlloc { rq, bio: rq, hctx: 0, tag },
             Kind::Issue { rq, queue: 0, hctx: 0, extent: EXTENT },
+            Kind::Irq { rq, hctx: 0 },
             Kind::Complete { rq, queue: 0, extent: EXTENT },
             Kind::TagFree { rq, hctx: 0, tag },
             Kind::BioEnd { bio: rq, lat_ns: 5 },
@@ -292,7 +299,7 @@ mod tests {
 
     #[test]
     fn each_missing_step_is_noticed() {
-        for missing in 0..6 {
+        for missing in 0..7 {
             let mut kinds = life(1, 0).to_vec();
             kinds.remove(missing);
             assert!(!violations(&kinds).is_empty(), "step {missing} was left out");
@@ -301,7 +308,7 @@ mod tests {
 
     #[test]
     fn each_doubled_step_is_noticed() {
-        for doubled in 0..6 {
+        for doubled in 0..7 {
             let mut kinds = life(1, 0).to_vec();
             kinds.insert(doubled, kinds[doubled]);
             assert!(!violations(&kinds).is_empty(), "step {doubled} was doubled");

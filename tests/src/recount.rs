@@ -39,7 +39,7 @@ pub struct QueueCount {
 pub struct Recount {
     /// Each queue.
     pub queues: Vec<QueueCount>,
-    /// I/Os whose end was told to the application.
+    /// I/Os that the application reaped.
     pub ios: u64,
     /// Sum of their latencies, ns.
     pub lat_sum_ns: u64,
@@ -67,7 +67,7 @@ impl Recount {
         let of_hctx = |hctx: u16| usize::from(hctx_queue[usize::from(hctx)]);
         match event.kind {
             Kind::Queue { bio, extent, .. } => _ = self.bios.insert(bio, extent.sectors),
-            Kind::BioEnd { bio, lat_ns } => {
+            Kind::Reap { bio, lat_ns } => {
                 self.ios += 1;
                 self.lat_sum_ns += lat_ns;
                 self.lat_max_ns = self.lat_max_ns.max(lat_ns);
@@ -86,11 +86,13 @@ impl Recount {
                 q.change(at, 1);
             }
             Kind::Requeue { rq, queue, .. } => {
-                let from = self.issued.remove(&rq).unwrap_or(at);
                 let q = &mut self.queues[usize::from(queue)];
-                q.change(at, -1);
                 q.requeued += 1;
-                q.in_flight_ns += (at - from) as f64;
+                // A SCSI LUN without budget refuses before D.
+                if let Some(from) = self.issued.remove(&rq) {
+                    q.change(at, -1);
+                    q.in_flight_ns += (at - from) as f64;
+                }
             }
             Kind::Complete { rq, queue, extent } => {
                 let issued = self.issued.remove(&rq).unwrap_or(at);

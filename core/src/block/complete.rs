@@ -12,14 +12,14 @@ impl Sim {
     /// The device finished a request: its interrupt rises on the CPU of its vector.
     pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
         let r = &self.rqs[rq];
-        let hctx = r.hctx;
+        let (id, hctx) = (r.id, r.hctx);
         let cpu = match self.queues[r.queue as usize].driver {
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
             Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
         };
         self.cpus[cpu as usize].irq_queue.push_back(rq);
-        self.emit_device_on(cpu, Kind::Irq { hctx });
+        self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
         self.raise_irq(cpu as usize);
     }
 

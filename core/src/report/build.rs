@@ -59,10 +59,12 @@ fn kernel_text(sim: &Sim) -> String {
 }
 
 fn latency(parts: impl Iterator<Item = Latencies>) -> Latency {
-    let mut sum_ns = 0;
+    let (mut sum_ns, mut min_ns, mut max_ns) = (0, u64::MAX, 0);
     let mut all: Option<hdrhistogram::Histogram<u32>> = None;
     for part in parts {
         sum_ns += part.sum_ns;
+        min_ns = min_ns.min(part.min_ns);
+        max_ns = max_ns.max(part.max_ns);
         match &mut all {
             None => all = Some(part.histogram),
             // Same bounds, so it cannot fail.
@@ -75,9 +77,12 @@ fn latency(parts: impl Iterator<Item = Latencies>) -> Latency {
     Latency {
         count: h.len(),
         mean_ns: sum_ns as f64 / h.len() as f64,
-        min_ns: h.min(),
-        max_ns: h.max(),
-        percentiles_ns: PERCENTILES.iter().map(|&p| h.value_at_quantile(p / 100.0)).collect(),
+        min_ns,
+        max_ns,
+        percentiles_ns: PERCENTILES
+            .iter()
+            .map(|&p| h.value_at_quantile(p / 100.0).clamp(min_ns, max_ns))
+            .collect(),
     }
 }
 

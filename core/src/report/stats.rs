@@ -9,23 +9,27 @@ pub(crate) const BUCKETS: usize = 200;
 /// Longest latency kept, ns; longer ones count as this.
 const LATENCY_MAX_NS: u64 = 100_000_000_000;
 
-/// A latency histogram with two significant digits, and its exact sum.
+/// A latency histogram with two significant digits, and its exact sum, smallest and largest value.
 #[derive(Clone, Debug)]
 pub(crate) struct Latencies {
     pub histogram: Histogram<u32>,
     pub sum_ns: u64,
+    pub min_ns: u64,
+    pub max_ns: u64,
 }
 
 impl Latencies {
     fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 2)
             .unwrap_or_else(|e| unreachable!("the bounds of the histogram are constants: {e}"));
-        Self { histogram, sum_ns: 0 }
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     fn record(&mut self, ns: u64) {
         self.histogram.saturating_record(ns.max(1));
         self.sum_ns += ns;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
     }
 }
 

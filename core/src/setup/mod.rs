@@ -254,7 +254,10 @@ impl Builder<'_> {
         check((1..=TAGS_MAX).contains(&nr_tags), &field("nr_requests"), || {
             format!("must be from 1 to {TAGS_MAX}")
         })?;
-        let depth = config.queue_depth.or(preset.queue_depth).unwrap_or(nr_tags);
+        // Only SCSI has a budget; elsewhere the tags are the limit.
+        let depth = preset
+            .queue_depth
+            .map_or(nr_tags * u32::from(nr), |default| config.queue_depth.unwrap_or(default));
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));

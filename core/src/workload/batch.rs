@@ -70,7 +70,7 @@ impl Sim {
                 Flow::Pay(frame(5))
             }
             5 => {
-                while self.reap(t) {}
+                while self.reap(c, t) {}
                 if self.tasks[t].in_flight == 0 {
                     self.emit(c, Kind::SyscallExit);
                     return Flow::Go(frame(0));

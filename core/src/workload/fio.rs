@@ -96,7 +96,7 @@ impl Sim {
                     n => n,
                 };
                 let mut n = 0;
-                while n < most && self.reap(t) {
+                while n < most && self.reap(c, t) {
                     n += 1;
                 }
                 self.charge(c, self.costs.fio_user / 2 * n);

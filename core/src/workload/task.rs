@@ -201,10 +201,12 @@ impl Sim {
     }
 
     /// Takes one completed I/O out of the task's ring.
-    pub(crate) fn reap(&mut self, t: usize) -> bool {
+    pub(crate) fn reap(&mut self, c: usize, t: usize) -> bool {
         let Some(io) = self.tasks[t].ring.pop_front() else { return false };
         self.tasks[t].in_flight -= 1;
         let now = self.now;
+        let (bio, lat_ns) = (self.ios[io].id, now - self.ios[io].start_ns);
+        self.emit(c, Kind::Reap { bio, lat_ns });
         self.stats.reaped(self.tasks[t].job, &self.ios[io], now);
         self.ios.remove(io);
         true

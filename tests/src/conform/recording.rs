@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_broken_line_is_named() {
-        let error = parse_trace("254,0 1 3 0.0 347 Q R 100 - 8 [iob]\n").expect_err("the minus is no plus");
+        let error =
+            parse_trace("254,0 1 3 0.000000000 347 Q R 100 - 8 [iob]\n").expect_err("the minus is no plus");
         assert_eq!(
             error.to_string(),
             "trace.blkparse.txt, line 1: neither 'sector + count' nor 'sector / sector'"

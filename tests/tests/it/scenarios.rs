@@ -137,14 +137,16 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
             len: kib * KIB,
         },
     );
+    let submit = vec(io, 1..40).prop_map(BatchStep::Submit);
     let step = prop_oneof![
-        4 => vec(io, 1..40).prop_map(BatchStep::Submit),
+        4 => submit.clone(),
         1 => (0_u16..4).prop_map(BatchStep::Cpu),
         1 => Just(BatchStep::Wait),
         1 => (1_u64..50_000).prop_map(BatchStep::Sleep),
     ];
-    vec(step, 1..12).prop_map(|mut steps| {
-        steps.push(BatchStep::Wait);
+    // At least one call, so that there is something to check.
+    (vec(step, 0..12), submit).prop_map(|(mut steps, last)| {
+        steps.extend([last, BatchStep::Wait]);
         BatchScript { name: "iob".into(), steps }
     })
 }

@@ -59,6 +59,7 @@ impl Scene {
             | Kind::TaskSleep { .. }
             | Kind::TaskWake { .. }
             | Kind::Irq { .. }
+            | Kind::Reap { .. }
             | Kind::Ipi { .. } => self.apply_host(event),
         }
     }
