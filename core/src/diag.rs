@@ -60,8 +60,14 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// Longest word that [`nearest`] looks at, bytes: a longer one is no slip of the pen, and comparing takes time.
+const WANTED_MAX: usize = 64;
+
 /// The known name nearest to `wanted`, if one is near enough to be what the user meant.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wanted.len() > WANTED_MAX {
+        return None;
+    }
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(wanted, name), name))

@@ -11,7 +11,7 @@
 //!
 //! Offsets and lengths may have a fraction (`r@0.5+0.5` is sector 1), so that every script can be written.
 
-use super::text::{self, cap, clean, column, quote};
+use super::text::{self, Findings, clean, column, quote};
 use crate::diag::{Diagnostic, nearest};
 use crate::event::Op;
 use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS};
@@ -59,20 +59,23 @@ impl Parsed {
 /// Reads a batch script. All errors are reported at once, in line order, with the warnings among them.
 pub fn parse(text: &[u8]) -> Result<Parsed, Vec<Diagnostic>> {
     let text::Text { text, notes } = clean(text, TEXT_BYTES_MAX).map_err(|error| vec![error])?;
-    let mut reader = Reader { steps: Vec::new(), findings: notes };
+    let mut reader = Reader { steps: Vec::new(), findings: Findings::default() };
+    notes.into_iter().for_each(|note| reader.findings.add(note));
     for (index, line) in text.lines().enumerate() {
         if reader.steps.len() >= STEPS_MAX {
             reader.error(index, line, line, format!("More than {STEPS_MAX} steps."), "Shorten the script.");
             break;
         }
         reader.line(index, line);
+        if reader.findings.hopeless() {
+            break;
+        }
     }
-    let findings = cap(reader.findings);
-    if findings.iter().any(Diagnostic::is_error) {
-        return Err(findings);
+    if reader.findings.any_error() {
+        return Err(reader.findings.into_vec());
     }
     let script = BatchScript { name: TASK_NAME.into(), steps: reader.steps };
-    Ok(Parsed { script, warnings: findings })
+    Ok(Parsed { script, warnings: reader.findings.into_vec() })
 }
 
 /// Writes a script so that [`parse`] gives it back (the name is not part of the text).
@@ -144,19 +147,19 @@ fn decimal(word: &str, unit: u64) -> Option<u64> {
 
 struct Reader {
     steps: Vec<BatchStep>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
 }
 
 impl Reader {
     /// `at` is a part of `line`, the culprit.
     fn error(&mut self, index: usize, line: &str, at: &str, message: impl Into<String>, remedy: &str) {
         let (number, column) = place(index, line, at);
-        self.findings.push(Diagnostic::error(number, column, message, remedy));
+        self.findings.add(Diagnostic::error(number, column, message, remedy));
     }
 
     fn warning(&mut self, index: usize, line: &str, at: &str, message: &str, remedy: &str) {
         let (number, column) = place(index, line, at);
-        self.findings.push(Diagnostic::warning(number, column, message, remedy));
+        self.findings.add(Diagnostic::warning(number, column, message, remedy));
     }
 
     fn line(&mut self, index: usize, line: &str) {

@@ -178,6 +178,12 @@ impl Findings {
 
     /// All findings in line order, see [`cap`].
     pub(crate) fn into_vec(self) -> Vec<Diagnostic> {
-        cap(self.list)
+        let stopped = self.hopeless();
+        let mut list = cap(self.list);
+        if stopped {
+            let message = format!("There are {FINDINGS_MAX} errors or more; what follows was not looked at.");
+            list.push(Diagnostic::error(0, 0, message, "Mend the ones listed first."));
+        }
+        list
     }
 }

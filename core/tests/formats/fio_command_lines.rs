@@ -143,6 +143,8 @@ fn what_only_a_shell_can_know_is_an_error() {
     error("fio tests/job.fio", &["job file 'tests/job.fio' is not here", "Paste its text"]);
     error("fio --filename=/dev/sda --direct=1", &["no --name"]);
     error("fio --name=a --filename=/dev/sda --iodepht=3", &["line 1, column 34", "Did you mean 'iodepth'"]);
+    error(&"fio --name=a --filename=/dev/a\n".repeat(65), &["line 65", "More than 64 fio command lines"]);
+    error(&format!("fio --name=a {}", "--bs=4k ".repeat(20_000)), &["More than 20000 words"]);
     error("fio --name=a --filename=$DISK", &["variable DISK has no value"]);
 }
 

@@ -139,6 +139,9 @@ fn build(
         let mut defaults = Draft::default();
         let (mut jobs, mut stonewalls) = (0, 0);
         for section in &run.sections {
+            if findings.hopeless() {
+                break;
+            }
             let mut applier = Applier { context, findings, accepted, section_at: section.at };
             if section.global {
                 applier.section(&mut defaults, section);

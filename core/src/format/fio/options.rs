@@ -92,9 +92,6 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Longest unknown name that is compared with the known ones; longer ones are no slips of the pen.
-const COMPARED_MAX: usize = 40;
-
 /// Names that people write for something that is no fio option, and what they want instead.
 const ELSEWHERE: [(&str, &str); 12] = [
     (
@@ -119,9 +116,6 @@ pub(super) fn remedy(unknown: &str) -> String {
     let lower = unknown.to_ascii_lowercase().replace('-', "_");
     if let Some((_, remedy)) = ELSEWHERE.iter().find(|(name, _)| *name == lower) {
         return (*remedy).into();
-    }
-    if lower.len() > COMPARED_MAX {
-        return "fio 3.33 has no such option.".into();
     }
     match nearest(&lower, names()) {
         Some(name) => format!("Did you mean '{name}'?"),

@@ -3,7 +3,7 @@
 use super::options::{self, Form};
 use super::source::{At, Entry, Run, Section, Variables, is_variable_name};
 use super::units::arithmetic;
-use super::words::{Command, Piece, Word, commands, prompt};
+use super::words::{Command, Piece, WORDS_MAX, Word, commands, prompt};
 use crate::diag::Diagnostic;
 use crate::format::text::{Findings, quote};
 
@@ -86,17 +86,23 @@ pub(super) fn read(text: &str, variables: &mut Variables<'_>, findings: &mut Fin
     // A remark may hold a command that is not to be run; a root prompt is the same sign. It is taken for a prompt
     // only if the text has no other command.
     let root_prompt = !text.lines().any(plain);
-    let (commands, remarks) = commands(text, root_prompt);
-    remarks.iter().for_each(|remark| variables.hint(remark));
+    let commands = commands(text, root_prompt);
+    commands.remarks.iter().for_each(|remark| variables.hint(remark));
     let mut reader = Reader { variables, findings, runs: Vec::new(), ignored: 0, ignored_at: At::default() };
     let mut background = false;
-    for command in &commands {
+    for command in &commands.list {
         let before = reader.runs.len();
         reader.command(command, background);
         background = command.background && reader.runs.len() > before;
-        if reader.findings.hopeless() || reader.runs.len() >= RUNS_MAX {
+        if reader.findings.hopeless() || reader.runs.len() > RUNS_MAX {
             break;
         }
+    }
+    if reader.runs.len() > RUNS_MAX {
+        let message = format!("More than {RUNS_MAX} fio command lines.");
+        reader.error(reader.runs[RUNS_MAX].at, message, "Paste fewer at a time.");
+    } else if let Some(at) = commands.cut_at {
+        reader.error(at, format!("More than {WORDS_MAX} words."), "Paste only the fio command lines.");
     }
     reader.close()
 }
@@ -173,8 +179,10 @@ impl Reader<'_, '_> {
 
     fn assign(&mut self, word: &Word) {
         let filled = self.fill(word);
-        if let (false, Some((name, value))) = (filled.missing, filled.text.split_once('=')) {
-            self.variables.assign(name, value.into());
+        match filled.text.split_once('=') {
+            Some((name, _)) if filled.missing => self.variables.assign_incomplete(name),
+            Some((name, value)) => self.variables.assign(name, value.into()),
+            None => {}
         }
     }
 
@@ -325,6 +333,9 @@ impl Reader<'_, '_> {
             else {
                 files += 1;
                 self.stray(word, last);
+                if self.findings.hopeless() {
+                    return;
+                }
                 continue;
             };
             let (name, mut value) = match option.split_once('=') {

@@ -5,7 +5,7 @@ use super::units::arithmetic;
 use crate::diag::Diagnostic;
 use crate::format::text::{Findings, quote};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A place in the user's text; see [`Diagnostic`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +66,8 @@ const FILE_NAME_KEYWORDS: [&str; 4] = ["jobname", "jobnum", "filenum", "clientui
 pub(super) struct Variables<'a> {
     context: &'a Context,
     assigned: BTreeMap<String, String>,
+    /// Assigned from a variable that is asked for already.
+    incomplete: BTreeSet<String>,
     asks: Vec<Ask>,
     hints: BTreeMap<String, String>,
 }
@@ -75,11 +77,22 @@ impl<'a> Variables<'a> {
     const ASKS_MAX: usize = 64;
 
     pub(super) fn new(context: &'a Context) -> Self {
-        Self { context, assigned: BTreeMap::new(), asks: Vec::new(), hints: BTreeMap::new() }
+        Self {
+            context,
+            assigned: BTreeMap::new(),
+            incomplete: BTreeSet::new(),
+            asks: Vec::new(),
+            hints: BTreeMap::new(),
+        }
     }
 
     pub(super) fn assign(&mut self, name: &str, value: String) {
         self.assigned.insert(name.into(), value);
+    }
+
+    /// The value depends on one that is asked for; asking for both would be once too often.
+    pub(super) fn assign_incomplete(&mut self, name: &str) {
+        self.incomplete.insert(name.into());
     }
 
     /// A value that the user gave wins over one that the text assigns, so that a form can change it.
@@ -90,10 +103,9 @@ impl<'a> Variables<'a> {
     /// The value, or `None` after noting that it must be asked for.
     pub(super) fn get_or_ask(&mut self, name: &str, at: At, findings: &mut Findings) -> Option<String> {
         let value = self.get(name);
-        if value.is_none()
-            && !self.asks.iter().any(|ask| ask.name == name)
-            && self.asks.len() < Self::ASKS_MAX
-        {
+        let known =
+            value.is_some() || self.incomplete.contains(name) || self.asks.iter().any(|ask| ask.name == name);
+        if !known && self.asks.len() < Self::ASKS_MAX {
             self.asks.push(Ask { name: name.into(), line: at.line, column: at.column, hint: None });
             findings.add(Diagnostic::error(
                 at.line,

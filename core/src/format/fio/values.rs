@@ -31,9 +31,8 @@ fn word<T: Copy>(value: &str, known: &[(&'static str, T)]) -> Result<T, Problem>
         return Ok(*meaning);
     }
     let names = || known.iter().map(|(name, _)| *name);
-    let short = value.get(..value.len().min(40)).unwrap_or_default().to_ascii_lowercase();
     let all = names().collect::<Vec<_>>().join(", ");
-    let remedy = match nearest(&short, names()) {
+    let remedy = match nearest(&value.to_ascii_lowercase(), names()) {
         Some(name) => format!("Did you mean '{name}'? Known: {all}."),
         None => format!("Known: {all}."),
     };

@@ -35,16 +35,24 @@ pub(super) struct Command {
     pub(super) background: bool,
 }
 
-/// Most commands and words that are looked at.
-const WORDS_MAX: usize = 20_000;
+/// All of a text.
+pub(super) struct Commands {
+    pub(super) list: Vec<Command>,
+    pub(super) remarks: Vec<String>,
+    /// Where reading stopped, if there are more words than [`WORDS_MAX`].
+    pub(super) cut_at: Option<At>,
+}
+
+/// Most words that are read.
+pub(super) const WORDS_MAX: usize = 20_000;
 
 /// Cuts `text` up. `root_prompt`: a line that starts with `#` and goes on with a command is one, not a remark.
-/// The second part of the answer is the remarks.
-pub(super) fn commands(text: &str, root_prompt: bool) -> (Vec<Command>, Vec<String>) {
+pub(super) fn commands(text: &str, root_prompt: bool) -> Commands {
     let mut lexer = Lexer { chars: characters(text, root_prompt), next: 0, ..Lexer::default() };
     while lexer.words < WORDS_MAX && lexer.step() {}
+    let cut_at = lexer.chars.get(lexer.next).map(|(_, at)| *at);
     lexer.end_command(false);
-    (lexer.commands, lexer.remarks)
+    Commands { list: lexer.commands, remarks: lexer.remarks, cut_at }
 }
 
 /// How many characters at the start of a line are a prompt or a mark of quoted mail.
