@@ -11,7 +11,7 @@ const MARKS_MAX: usize = 512;
 /// One bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimelineBucket {
-    /// I/Os whose application was told.
+    /// I/Os of which the application took note.
     pub ios: u32,
     /// Bios merged.
     pub merges: u32,
@@ -105,7 +105,7 @@ impl Timeline {
         let index = ((event.at_ns / self.bucket_ns) as usize).min(TIMELINE_BUCKETS - 1);
         let bucket = &mut self.buckets[index];
         let mark = match event.kind {
-            Kind::BioEnd { .. } => {
+            Kind::Reap { .. } => {
                 bucket.ios += 1;
                 return;
             }

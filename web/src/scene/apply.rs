@@ -42,7 +42,9 @@ impl Scene {
                     self.lists.get_mut(slot).push_span(Span { start_ns, end_ns, stage, unit });
                 }
             }
-            Kind::Complete { .. } | Kind::TagFree { .. } | Kind::BioEnd { .. } => self.apply_end(event),
+            Kind::Complete { .. } | Kind::TagFree { .. } | Kind::BioEnd { .. } | Kind::Reap { .. } => {
+                self.apply_end(event);
+            }
             Kind::RunBegin { .. }
             | Kind::RunEnd { .. }
             | Kind::RunScheduled { .. }
@@ -59,7 +61,6 @@ impl Scene {
             | Kind::TaskSleep { .. }
             | Kind::TaskWake { .. }
             | Kind::Irq { .. }
-            | Kind::Reap { .. }
             | Kind::Ipi { .. } => self.apply_host(event),
         }
     }
@@ -210,7 +211,14 @@ impl Scene {
                     self.move_to(slot, Spot::Ring(task), at);
                 }
             }
-            Kind::BioEnd { bio, lat_ns } => {
+            Kind::BioEnd { bio, .. } => {
+                let Some(&slot) = self.bios.get(&bio) else {
+                    self.strays += 1;
+                    return;
+                };
+                self.step(slot, event, Did::BioEnd, bio);
+            }
+            Kind::Reap { bio, lat_ns } => {
                 let bucket = self.window.at(at);
                 bucket.ios += 1;
                 bucket.lat_ns += lat_ns;
@@ -218,7 +226,7 @@ impl Scene {
                     self.strays += 1;
                     return;
                 };
-                self.step(slot, event, Did::BioEnd, bio);
+                self.step(slot, event, Did::Reap, bio);
                 let request = self.lists.get_mut(slot);
                 request.bios_open = request.bios_open.saturating_sub(1);
                 let (open, freed, task) = (request.bios_open, request.tag_freed, request.task);

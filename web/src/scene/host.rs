@@ -143,7 +143,7 @@ pub struct Task {
     pub syscall: Option<u32>,
     /// Bios it has under way.
     pub in_flight: u32,
-    /// Bios it was told about.
+    /// Bios it took note of.
     pub completed: u64,
     /// Last flush of its plug: when, how many, explicit.
     pub unplug: Option<(u64, u32, bool)>,

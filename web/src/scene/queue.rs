@@ -114,7 +114,7 @@ pub struct Queue {
 /// What happened in one bucket of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bucket {
-    /// Bios whose application was told.
+    /// Bios of which the application took note.
     pub ios: u32,
     /// Bytes of completed requests.
     pub bytes: u64,

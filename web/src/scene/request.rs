@@ -38,7 +38,7 @@ pub enum Spot {
     Device(QueueId),
     /// Completed on this CPU, its tag not yet free.
     Completing(CpuId),
-    /// Completed; the task has not been told yet.
+    /// Completed; the task has not taken note yet.
     Ring(TaskId),
     /// Over: the application knows.
     Done(TaskId),
@@ -86,8 +86,10 @@ pub enum Did {
     Complete,
     /// The tag is free again.
     TagFree,
-    /// The application was told; `arg`: serial number of the bio.
+    /// The kernel finished the bio; `arg`: its serial number.
     BioEnd,
+    /// The application took note; `arg`: serial number of the bio.
+    Reap,
 }
 
 /// One step of a request's way, kept small because every live request carries its steps.
@@ -198,7 +200,7 @@ pub struct Request {
     pub extent: Extent,
     /// Bios in it.
     pub bios: u16,
-    /// Bios whose application has not been told yet.
+    /// Bios of which the application has not taken note yet.
     pub bios_open: u16,
     /// Times the driver refused it.
     pub refusals: u16,
@@ -220,6 +222,8 @@ pub struct Request {
     pub lost: Lost,
     /// Steps forgotten between the first and the last ones.
     pub steps_dropped: u16,
+    /// Device stages forgotten after the first one.
+    pub spans_dropped: u16,
     steps_len: u8,
     spans_len: u8,
     steps: [Step; STEPS_MAX],
@@ -261,6 +265,7 @@ impl Request {
             letters: Letters { q: at_ns, ..NO_LETTERS },
             lost: Lost::NOTHING,
             steps_dropped: 0,
+            spans_dropped: 0,
             steps_len: 0,
             spans_len: 0,
             steps: [NO_STEP; STEPS_MAX],
@@ -330,8 +335,9 @@ impl Request {
             self.spans[len] = span;
             self.spans_len += 1;
         } else {
-            self.spans.copy_within(1.., 0);
+            self.spans.copy_within(2.., 1);
             self.spans[SPANS_MAX - 1] = span;
+            self.spans_dropped = self.spans_dropped.saturating_add(1);
         }
     }
 

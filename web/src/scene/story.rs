@@ -253,7 +253,14 @@ impl Scene {
                 StoryKind::Work,
                 "",
                 "bio_endio",
-                format!("{} knows that bio {} is done", self.task_name(request.task), step.arg),
+                format!("Bio {} is finished in the kernel", step.arg),
+                String::new(),
+            ),
+            Did::Reap => (
+                StoryKind::Work,
+                "",
+                "",
+                format!("{} takes note that bio {} is done", self.task_name(request.task), step.arg),
                 String::new(),
             ),
         };
@@ -414,7 +421,7 @@ impl Scene {
 }
 
 fn kib(sectors: u32) -> String {
-    if sectors % 2 == 0 { (sectors / 2).to_string() } else { format!("{}.5", sectors / 2) }
+    if sectors.is_multiple_of(2) { (sectors / 2).to_string() } else { format!("{}.5", sectors / 2) }
 }
 
 fn ns(ns: u64) -> String {

@@ -1,0 +1,230 @@
+//! The hctx and device blocks.
+
+use super::{Activity, DeviceBox, Grid, Group, HctxBox, Layout, Pinned, Units};
+use crate::draw::paint::Rect;
+use mqscope_core::event::HctxId;
+use mqscope_core::topology::{Object, ObjectKind, Queue, Site, Topology};
+
+/// Rows of locks and lines at one box.
+const GROUPS_MAX: usize = 5;
+
+impl Layout {
+    pub(super) fn place_hctxs(
+        &mut self,
+        topology: &Topology,
+        activity: &Activity,
+        pinned: Pinned,
+        area: Rect,
+    ) {
+        let line = self.text * 1.9;
+        let gap = self.text * 0.5;
+        let most = (((area.h + gap) / (line + gap)) as usize).max(2);
+        let shown = self.choose_hctxs(topology, activity, pinned, most);
+        let folded = topology.hctxs.len() - shown.len();
+        let fold_h = if folded > 0 { line } else { 0.0 };
+        let count = shown.len().max(1) as f32;
+        let room = area.h - fold_h - if folded > 0 { gap } else { 0.0 } - gap * (count - 1.0);
+        let h = (room / count).min(self.text * 24.0);
+        let used = count * (h + gap) - gap + if folded > 0 { fold_h + gap } else { 0.0 };
+        let mut y = if self.narrow { area.y } else { area.y + (area.h - used).max(0.0) / 2.0 };
+        self.box_of = vec![shown.len() as u16; topology.hctxs.len()];
+        for (at, &hctx) in shown.iter().enumerate() {
+            self.box_of[hctx as usize] = at as u16;
+            let queue = topology.queues.get(topology.hctxs[hctx as usize].queue as usize);
+            let rect = Rect::new(area.x, y, area.w, h);
+            self.hctxs.push(self.divide_hctx(
+                topology,
+                activity,
+                Some(hctx),
+                queue.map_or(0, |q| q.nr_tags),
+                rect,
+            ));
+            y += h + gap;
+        }
+        if folded > 0 {
+            let rect = Rect::new(area.x, y, area.w, fold_h);
+            let mut fold = self.divide_hctx(topology, activity, None, 0, rect);
+            fold.folded = folded as u16;
+            self.hctxs.push(fold);
+        }
+    }
+
+    /// Hctxs that get a box, in the order of their lanes, so that lines from lanes to hctxs cross little.
+    fn choose_hctxs(
+        &self,
+        topology: &Topology,
+        activity: &Activity,
+        pinned: Pinned,
+        most: usize,
+    ) -> Vec<HctxId> {
+        let score = |h: &HctxId| activity.hctxs.get(*h as usize).copied().unwrap_or(0.0);
+        let mut all: Vec<HctxId> = (0..topology.hctxs.len() as HctxId).collect();
+        if all.len() > most {
+            all.sort_by(|a, b| {
+                let key = |h: &HctxId| (pinned.hctx == Some(*h), score(h));
+                key(b).partial_cmp(&key(a)).unwrap_or(std::cmp::Ordering::Equal).then(a.cmp(b))
+            });
+            let busy = all.iter().filter(|h| score(h) > 0.0 || pinned.hctx == Some(**h)).count();
+            all.truncate((most - 1).min(busy.max(1)));
+        }
+        let row = |h: &HctxId| {
+            let hctx = &topology.hctxs[*h as usize];
+            let rows = hctx.cpus.iter().filter_map(|&c| self.lane_of.get(c as usize));
+            (hctx.queue, rows.min().copied().unwrap_or(u16::MAX), *h)
+        };
+        all.sort_by_key(row);
+        all
+    }
+
+    fn divide_hctx(
+        &self,
+        topology: &Topology,
+        activity: &Activity,
+        hctx: Option<HctxId>,
+        nr_tags: u32,
+        rect: Rect,
+    ) -> HctxBox {
+        let t = self.text;
+        let compact = rect.h < t * 9.0;
+        let mut rest = rect.inset(if compact { t * 0.3 } else { t * 0.7 });
+        let groups =
+            hctx.map(|h| groups_at(topology, activity, |s| s == Site::Hctx(h) || s == Site::Tags(h)));
+        let mut groups = groups.unwrap_or_default();
+        let (title, hand, dispatch, tags);
+        if compact {
+            let whole = rest.w;
+            tags = rest.take_right(whole * 0.26);
+            rest.take_right(t * 0.5);
+            title = rest.take_left((t * 6.2).min(whole * 0.3));
+            hand = rest.take_left(rest.w * 0.5);
+            rest.take_left(t * 0.4);
+            dispatch = rest;
+            groups.clear();
+        } else {
+            let whole = rest.w;
+            tags = rest.take_right(whole * 0.4);
+            rest.take_right(t * 0.8);
+            title = rest.take_top(t * 1.6);
+            let rows = (((rest.h - t * 6.6) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX);
+            groups.truncate(rows);
+            for group in groups.iter_mut().rev() {
+                group.rect = rest.take_bottom(t * 1.5);
+            }
+            hand = rest.take_top((rest.h * 0.5).clamp(t * 2.4, t * 4.5));
+            dispatch = rest.take_top((rest.h).clamp(t * 2.0, t * 4.0));
+        }
+        let grid = tag_grid(nr_tags, if compact { Rect::default() } else { tags }, t);
+        HctxBox { hctx, folded: 0, rect, title, hand, dispatch, tags, tag_grid: grid, compact, groups }
+    }
+
+    pub(super) fn place_devices(&mut self, topology: &Topology, activity: &Activity, area: Rect) {
+        let gap = self.text * 0.8;
+        let count = topology.queues.len().max(1) as f32;
+        let h = ((area.h - gap * (count - 1.0)) / count).max(self.text * 2.0);
+        for (i, queue) in topology.queues.iter().enumerate() {
+            let rect = Rect::new(area.x, area.y + i as f32 * (h + gap), area.w, h);
+            let first = i == 0;
+            let groups =
+                groups_at(topology, activity, |s| s == Site::Queue(i as u16) || (first && s == Site::Host));
+            self.devices.push(self.divide_device(i as u16, queue, groups, rect));
+        }
+    }
+
+    fn divide_device(&self, queue: u16, info: &Queue, mut groups: Vec<Group>, rect: Rect) -> DeviceBox {
+        let t = self.text;
+        let small = rect.h < t * 9.0;
+        let mut rest = rect.inset(if small { t * 0.4 } else { t * 0.8 });
+        let title = rest.take_top(t * 1.6);
+        let rows = if small {
+            0
+        } else {
+            (((rest.h - t * 6.0) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX)
+        };
+        groups.truncate(rows);
+        for group in groups.iter_mut().rev() {
+            group.rect = rest.take_bottom(t * 1.5);
+        }
+        if rows > 0 {
+            rest.take_bottom(t * 0.5);
+        }
+        let gauge = rest.take_left(t * 1.0);
+        rest.take_left(t * 0.8);
+        let link = rest.take_right(t * 1.6);
+        rest.take_right(t * 0.4);
+        let whole = rest.w;
+        let count = |name: &str| info.units.iter().find(|(label, _)| label == name).map(|(_, n)| *n);
+        let (members, dies) = (count("member"), count("die"));
+        let outer = members.map(|n| ("member", n)).or(dies.map(|n| ("die", n)));
+        let engine = if outer.is_some() { rest.take_left(whole * 0.22) } else { rest };
+        let units = outer.map(|(label, n)| {
+            rest.take_left(t * 0.6);
+            if !small {
+                rest.take_top(t * 1.4);
+            }
+            let grid = even_grid(n, rest);
+            let inner = members.and(dies).map(|dies| {
+                let mut cell = grid.cell(0).inset(t * 0.2);
+                cell.take_top((cell.h * 0.24).min(t * 1.2));
+                (String::from("die"), even_grid(dies, cell.inset(t * 0.1)))
+            });
+            Units { label: label.into(), grid, inner }
+        });
+        let cell = units.as_ref().map_or(f32::MAX, |u: &Units| {
+            let (w, h) = u.inner.as_ref().map_or(u.grid.cell, |(_, g)| g.cell);
+            w.min(h)
+        });
+        let dot = self.dot.min((cell * 0.42).max(1.6));
+        DeviceBox { queue, rect, title, gauge, engine, units, link, dot, groups }
+    }
+}
+
+/// The grid whose cells come nearest to squares.
+fn even_grid(count: u32, area: Rect) -> Grid {
+    let best = (1..=count.max(1))
+        .min_by(|&a, &b| {
+            let off = |columns: u32| {
+                let rows = count.div_ceil(columns);
+                let (w, h) = (area.w / columns as f32, area.h / rows as f32);
+                let empty = (columns * rows - count) as f32 / count as f32;
+                (w.max(0.1) / h.max(0.1)).ln().abs() + empty
+            };
+            off(a).total_cmp(&off(b))
+        })
+        .unwrap_or(1);
+    let rows = count.div_ceil(best).max(1);
+    let cell = (area.w / best as f32, area.h / rows as f32);
+    Grid { count, rect: area, columns: best, cell }
+}
+
+/// Columns (a multiple of 8, as the bitmap's words are read) and cell size; 0 where cells would be too small to see.
+fn tag_grid(nr_tags: u32, area: Rect, text: f32) -> (u16, f32) {
+    let mut best = (0u16, 0.0f32);
+    for columns in (8..=128u32).step_by(8) {
+        let rows = nr_tags.div_ceil(columns);
+        let cell = (area.w / columns as f32).min((area.h - text * 1.8) / rows.max(1) as f32).min(text);
+        if cell > best.1 {
+            best = (columns as u16, cell);
+        }
+    }
+    if best.1 >= 2.5 { best } else { (0, 0.0) }
+}
+
+/// Groups of objects that the run has touched, by class, locks first.
+fn groups_at(topology: &Topology, activity: &Activity, here: impl Fn(Site) -> bool) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let touched = |id: usize| activity.objects.get(id).copied().unwrap_or(activity.objects.is_empty());
+    let here = |(id, object): &(usize, &Object)| here(object.site) && touched(*id);
+    for (id, object) in topology.objects.iter().enumerate().filter(here) {
+        match groups.iter_mut().find(|g| g.class == object.class) {
+            Some(group) => group.objects.push(id as u32),
+            None => groups.push(Group {
+                class: object.class.clone(),
+                lock: object.kind == ObjectKind::Lock,
+                objects: vec![id as u32],
+                rect: Rect::default(),
+            }),
+        }
+    }
+    groups.sort_by_key(|g| !g.lock);
+    groups
+}

@@ -1,0 +1,401 @@
+//! Where everything stands: the static map as plain rectangles, for the painter, for pointer hits, and for the
+//! focusable elements that the page lays over the canvas.
+//!
+//! Wide: CPU lanes at the left, hctxs with their tags in the middle, devices at the right, the way back along the
+//! bottom. Narrow (below [`NARROW_BELOW`]): the same blocks from top to bottom, the way back along the right edge.
+//! Lanes that do nothing fold into one row a socket; if the busy ones do not fit either, the least busy fold too. The
+//! lane and hctx of the selected request never fold.
+
+mod blocks;
+mod boxes;
+mod lanes;
+
+use super::paint::Rect;
+use mqscope_core::event::{CpuId, HctxId, ObjectId, QueueId};
+use mqscope_core::topology::Topology;
+
+/// Stages narrower than this run from top to bottom, CSS pixels.
+pub const NARROW_BELOW: f32 = 760.0;
+/// Smallest stage that is laid out; anything smaller is treated as this.
+pub const WIDTH_MIN: f32 = 240.0;
+/// See [`WIDTH_MIN`].
+pub const HEIGHT_MIN: f32 = 240.0;
+
+/// How busy things are, as far as folding cares. 0: idle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Activity {
+    /// By CPU.
+    pub cpus: Vec<f32>,
+    /// By hctx.
+    pub hctxs: Vec<f32>,
+    /// By lock or line: whether the run has touched it at all. Empty: as if all were.
+    pub objects: Vec<bool>,
+}
+
+/// What must not fold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pinned {
+    /// CPU of the selected request.
+    pub cpu: Option<CpuId>,
+    /// Its hctx.
+    pub hctx: Option<HctxId>,
+}
+
+/// What a row of the lanes block shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// One CPU.
+    Cpu(CpuId),
+    /// Folded CPUs of a socket.
+    Fold {
+        /// Socket.
+        socket: u16,
+        /// How many.
+        count: u16,
+        /// Whether they do something.
+        busy: bool,
+    },
+}
+
+/// A row of the lanes block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    /// What it shows.
+    pub row: Row,
+    /// All of it.
+    pub rect: Rect,
+    /// CPU number.
+    pub label: Rect,
+    /// Completions on this CPU.
+    pub done: Rect,
+    /// Names of its tasks, and bios being submitted.
+    pub task: Rect,
+    /// Plug of its tasks.
+    pub plug: Rect,
+    /// Its ctx lock; part of [`Lane::ctx`]'s border.
+    pub lock: Rect,
+    /// Its ctx list.
+    pub ctx: Rect,
+}
+
+/// An hctx with its tags, or several folded ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HctxBox {
+    /// Which; `None` for the folded ones.
+    pub hctx: Option<HctxId>,
+    /// How many are folded here.
+    pub folded: u16,
+    /// All of it.
+    pub rect: Rect,
+    /// Name and `dispatch_busy`.
+    pub title: Rect,
+    /// CPUs inside dispatch, with what they have in hand.
+    pub hand: Rect,
+    /// Dispatch list.
+    pub dispatch: Rect,
+    /// Tag bitmap or fill bar.
+    pub tags: Rect,
+    /// Columns and cell size of the bitmap; 0 columns: a bar.
+    pub tag_grid: (u16, f32),
+    /// Whether it is one line high.
+    pub compact: bool,
+    /// Locks and lines at the hctx and its tags.
+    pub groups: Vec<Group>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceBox {
+    /// Whose.
+    pub queue: QueueId,
+    /// All of it.
+    pub rect: Rect,
+    /// Name and model.
+    pub title: Rect,
+    /// Commands at the device against its queue depth.
+    pub gauge: Rect,
+    /// Controller, firmware or the one service station.
+    pub engine: Rect,
+    /// Dies, or members with their dies.
+    pub units: Option<Units>,
+    /// Where data leave for the host.
+    pub link: Rect,
+    /// Radius of a plain request inside.
+    pub dot: f32,
+    /// Locks and lines of the LUN and the host.
+    pub groups: Vec<Group>,
+}
+
+/// A grid of like units inside a device; each may hold a grid of its own (the dies of a member disk).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Units {
+    /// Their name.
+    pub label: String,
+    /// All of them.
+    pub grid: Grid,
+    /// Name and grid of what is inside of each, in the cell of the first.
+    pub inner: Option<(String, Grid)>,
+}
+
+/// Cells in rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// How many cells.
+    pub count: u32,
+    /// All of them.
+    pub rect: Rect,
+    /// Columns.
+    pub columns: u32,
+    /// Width and height of a cell.
+    pub cell: (f32, f32),
+}
+
+impl Grid {
+    /// A cell.
+    pub fn cell(&self, index: u32) -> Rect {
+        let index = index % self.count.max(1);
+        let (column, row) = (index % self.columns.max(1), index / self.columns.max(1));
+        let (w, h) = self.cell;
+        Rect::new(self.rect.x + column as f32 * w, self.rect.y + row as f32 * h, w, h)
+    }
+}
+
+impl Units {
+    /// Cells in all: of the inner grids, where there are some.
+    pub fn cells(&self) -> u32 {
+        self.grid.count * self.inner.as_ref().map_or(1, |(_, g)| g.count)
+    }
+
+    /// Cell number `inner` of unit number `unit`.
+    pub fn inner_cell(&self, unit: u32, inner: u32) -> Rect {
+        let outer = self.grid.cell(unit);
+        match &self.inner {
+            Some((_, grid)) => {
+                let cell = grid.cell(inner);
+                let first = self.grid.cell(0);
+                Rect { x: cell.x + outer.x - first.x, y: cell.y + outer.y - first.y, ..cell }
+            }
+            None => outer,
+        }
+    }
+
+    /// The part of a unit in front of its inner grid: where its own front end stands.
+    pub fn front(&self, unit: u32) -> Rect {
+        let outer = self.grid.cell(unit);
+        match &self.inner {
+            Some((_, grid)) => Rect { h: grid.rect.y - self.grid.rect.y, ..outer },
+            None => outer,
+        }
+    }
+}
+
+/// Locks or lines of one class that stand at one place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Kernel name without indices.
+    pub class: String,
+    /// A lock rather than a line.
+    pub lock: bool,
+    /// Members.
+    pub objects: Vec<ObjectId>,
+    /// Its row.
+    pub rect: Rect,
+}
+
+/// A caption over a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heading {
+    /// The words.
+    pub text: &'static str,
+    /// Where.
+    pub rect: Rect,
+}
+
+/// What a box of the map is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum BoxId {
+    /// Lane of a CPU.
+    Cpu(CpuId),
+    /// Folded CPUs of a socket.
+    FoldedCpus(u16),
+    /// An hctx.
+    Hctx(HctxId),
+    /// Folded hctxs.
+    FoldedHctxs,
+    /// Tags of an hctx.
+    Tags(HctxId),
+    /// A device.
+    Device(QueueId),
+    /// A lock or line (the first of its group).
+    Object(ObjectId),
+}
+
+/// A box of the map that the page makes focusable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayoutBox {
+    /// What it is.
+    pub id: BoxId,
+    /// Name as the kernel has it.
+    pub label: String,
+    /// For who cannot see: what it is and what belongs to it.
+    pub text: String,
+    /// Where, CSS pixels from the stage's upper left corner.
+    pub rect: Rect,
+}
+
+/// The whole map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Width, CSS pixels.
+    pub width: f32,
+    /// Height, CSS pixels.
+    pub height: f32,
+    /// Whether the way runs from top to bottom.
+    pub narrow: bool,
+    /// Base size of text.
+    pub text: f32,
+    /// Radius of a plain request.
+    pub dot: f32,
+    /// Captions.
+    pub headings: Vec<Heading>,
+    /// Lanes block.
+    pub lanes: Vec<Lane>,
+    /// Row of each CPU.
+    pub lane_of: Vec<u16>,
+    /// Hctxs.
+    pub hctxs: Vec<HctxBox>,
+    /// Box of each hctx.
+    pub box_of: Vec<u16>,
+    /// Devices, by queue.
+    pub devices: Vec<DeviceBox>,
+    /// The way back, from the devices to the lanes.
+    pub back: Vec<(f32, f32)>,
+    /// Where arcs of line transfers are drawn: between the lane labels and the left edge.
+    pub arcs: Rect,
+    /// Locks of the ctx lists, by row.
+    pub ctx_groups: Vec<Group>,
+}
+
+impl Layout {
+    /// Lays a stage out.
+    pub fn new(topology: &Topology, activity: &Activity, width: f32, height: f32, pinned: Pinned) -> Self {
+        let (width, height) = (width.max(WIDTH_MIN), height.max(HEIGHT_MIN));
+        let narrow = width < NARROW_BELOW;
+        // Type and marks grow slowly with the stage: a wall needs larger ones, but not in proportion.
+        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).sqrt().clamp(0.92, 1.9) };
+        let mut layout = Self {
+            width,
+            height,
+            narrow,
+            text: if narrow { 11.0 } else { 12.0 * scale },
+            dot: 4.0 * scale,
+            headings: Vec::new(),
+            lanes: Vec::new(),
+            lane_of: Vec::new(),
+            hctxs: Vec::new(),
+            box_of: Vec::new(),
+            devices: Vec::new(),
+            back: Vec::new(),
+            arcs: Rect::default(),
+            ctx_groups: Vec::new(),
+        };
+        if narrow {
+            layout.stack(topology, activity, pinned);
+        } else {
+            layout.spread(topology, activity, pinned);
+        }
+        layout
+    }
+
+    /// From left to right.
+    fn spread(&mut self, topology: &Topology, activity: &Activity, pinned: Pinned) {
+        let unit = self.text;
+        let mut body = Rect::new(0.0, 0.0, self.width, self.height).inset(unit);
+        let heads = body.take_top(unit * 2.0);
+        let rail = body.take_bottom(unit * 2.6);
+        self.arcs = body.take_left(unit * 2.6);
+        let gap = (self.width * 0.028).clamp(unit * 1.6, unit * 5.0);
+        let whole = body.w;
+        let lanes = body.take_left(whole * 0.46);
+        body.take_left(gap);
+        let middle = body.take_left(whole * 0.235);
+        body.take_left(gap);
+        self.place_lanes(topology, activity, pinned, lanes);
+        self.place_hctxs(topology, activity, pinned, middle);
+        self.place_devices(topology, activity, body);
+        let lane = self.lanes.first().cloned();
+        if let Some(lane) = lane {
+            let over = |r: Rect| Rect::new(r.x, heads.y, r.w, heads.h);
+            self.head("CPU", Rect { w: lane.label.w + lane.done.w, ..over(lane.label) });
+            self.head("task and its plug", Rect { w: lane.task.w + lane.plug.w, ..over(lane.task) });
+            self.head("ctx list", Rect { w: lane.lock.w + lane.ctx.w, ..over(lane.lock) });
+        }
+        if let Some(first) = self.hctxs.first() {
+            let (hctx, tags) = (first.rect, first.tags);
+            self.head("hctx", Rect::new(hctx.x, heads.y, tags.x - hctx.x, heads.h));
+            self.head("tags", Rect::new(tags.x, heads.y, hctx.right() - tags.x, heads.h));
+        }
+        self.head("driver and device", Rect::new(body.x, heads.y, body.w, heads.h));
+        let (bottom, left) = (rail.centre().1, self.arcs.x + self.arcs.w * 0.3);
+        let right = body.centre().0;
+        let up = self.lanes.first().map_or(body.y, |l| l.rect.centre().1);
+        self.back = vec![(right, body.bottom()), (right, bottom), (left, bottom), (left, up)];
+    }
+
+    /// From top to bottom.
+    fn stack(&mut self, topology: &Topology, activity: &Activity, pinned: Pinned) {
+        let unit = self.text;
+        let mut body = Rect::new(0.0, 0.0, self.width, self.height).inset(unit * 0.5);
+        let rail = body.take_right(unit * 1.4);
+        self.arcs = body.take_left(unit * 1.2);
+        let caption = unit * 1.7;
+        let whole = body.h;
+        let heads = body.take_top(caption);
+        let lanes = body.take_top(whole * 0.42 - caption);
+        self.place_lanes(topology, activity, pinned, lanes);
+        // Blocks below follow the lanes closely when there are few of them.
+        let used = self.lanes.last().map_or(lanes.y, |l| l.rect.bottom());
+        body.h += body.y - used;
+        body.y = used;
+        let hctx_head = body.take_top(caption);
+        let middle = body.take_top(whole * 0.24);
+        self.place_hctxs(topology, activity, pinned, middle);
+        let device_head = body.take_top(caption);
+        self.place_devices(topology, activity, body);
+        if let Some(lane) = self.lanes.first().cloned() {
+            let over = |r: Rect| Rect::new(r.x, heads.y, r.w, heads.h);
+            self.head("CPU", over(lane.label));
+            self.head("task, plug", Rect { w: lane.task.w + lane.plug.w, ..over(lane.task) });
+            self.head("ctx list", Rect { w: lane.lock.w + lane.ctx.w, ..over(lane.lock) });
+        }
+        self.head("hctx, dispatch list, tags", hctx_head);
+        self.head("driver and device", device_head);
+        let x = rail.centre().0;
+        let up = self.lanes.first().map_or(body.y, |l| l.rect.y);
+        let down = self.devices.last().map_or(body.bottom(), |d| d.rect.centre().1);
+        self.back = vec![(body.right(), down), (x, down), (x, up), (body.right(), up)];
+    }
+
+    fn head(&mut self, text: &'static str, rect: Rect) {
+        self.headings.push(Heading { text, rect });
+    }
+
+    /// The row of a CPU.
+    pub fn lane(&self, cpu: CpuId) -> Option<&Lane> {
+        self.lane_of.get(cpu as usize).and_then(|&row| self.lanes.get(row as usize))
+    }
+
+    /// The box of an hctx.
+    pub fn hctx(&self, hctx: HctxId) -> Option<&HctxBox> {
+        self.box_of.get(hctx as usize).and_then(|&at| self.hctxs.get(at as usize))
+    }
+
+    /// All groups of locks and lines.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        let hctxs = self.hctxs.iter().flat_map(|h| &h.groups);
+        self.ctx_groups.iter().chain(hctxs).chain(self.devices.iter().flat_map(|d| &d.groups))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,366 @@
+//! Where each live request belongs: its place in the scene, turned into a point of the layout.
+
+use crate::draw::layout::{DeviceBox, Lane, Layout, Units};
+use crate::draw::paint::{Mark, Rect};
+use crate::draw::palette::Tone;
+use crate::scene::{Request, Scene, Slot, Span, Spot, Standing};
+use mqscope_core::event::{CpuId, Stage as DeviceStage};
+
+/// Counters reused from frame to frame, so that a frame allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    rows: Vec<[u32; 5]>,
+    units: Vec<u16>,
+}
+
+/// A tray of a lane.
+#[derive(Clone, Copy)]
+enum Tray {
+    Submit = 0,
+    Plug = 1,
+    Ctx = 2,
+    Done = 3,
+    Wait = 4,
+}
+
+/// How a request looks at `now_ns`.
+pub fn look(request: &Request, now_ns: u64) -> Mark {
+    let tone = match request.spot {
+        Spot::Submit(_) | Spot::Plug(_) => Tone::Submit,
+        Spot::TagWait(_) => Tone::Idle,
+        Spot::Ctx(_) | Spot::Elevator(_) | Spot::DispatchList(_) | Spot::Hand(_) => Tone::Queued,
+        Spot::Device(_) => Tone::Device,
+        Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => Tone::Back,
+    };
+    let hatched = match request.spot {
+        Spot::TagWait(_) | Spot::Ring(_) | Spot::DispatchList(_) => true,
+        Spot::Device(_) => request
+            .span_at(now_ns)
+            .is_some_and(|s| s.stage == DeviceStage::DieWait && s.start_ns <= now_ns && now_ns < s.end_ns),
+        _ => false,
+    };
+    let refused = request.refusals > 0;
+    Mark { square: request.is_write(), tone, merged: request.bios > 1, notched: refused, hatched }
+}
+
+/// Point number `k` of `n` in a tray, first at the side where the way goes on.
+pub fn in_tray(tray: Rect, k: u32, n: u32, dot: f32, first_right: bool) -> (f32, f32) {
+    let room = (tray.w - 2.4 * dot).max(0.0);
+    let pitch = if n > 1 { (room / (n - 1) as f32).min(dot * 2.5) } else { 0.0 };
+    let off = dot * 1.2 + k as f32 * pitch;
+    let x = if first_right { tray.right() - off } else { tray.x + off };
+    (x, tray.y + tray.h / 2.0)
+}
+
+/// Point number `k` of `n` in a block, filled column by column from the right, where the way goes on.
+pub fn in_block(block: Rect, k: u32, n: u32, dot: f32) -> (f32, f32) {
+    let mut pitch = dot * 2.5;
+    while pitch > 1.5 && ((block.w / pitch).floor() * (block.h / pitch).floor()) < n as f32 {
+        pitch *= 0.88;
+    }
+    let rows = ((block.h / pitch).floor() as u32).max(1);
+    let (column, row) = (k / rows, k % rows);
+    let used = rows.min(n.max(1)) as f32;
+    let y = block.y + (block.h - used * pitch) / 2.0 + (row as f32 + 0.5) * pitch;
+    let x = block.right() - (column as f32 + 0.5) * pitch;
+    (x.max(block.x + pitch * 0.3), y)
+}
+
+/// The part of a lane in which bios of its tasks appear and disappear.
+pub fn home(lane: &Lane) -> (f32, f32) {
+    (lane.task.x + lane.task.w * 0.2, lane.rect.y + lane.rect.h / 2.0)
+}
+
+fn row_of(layout: &Layout, cpu: CpuId) -> usize {
+    layout.lane_of.get(cpu as usize).map_or(0, |&r| r as usize)
+}
+
+/// Calls `each` for every live request with the point it belongs to.
+pub fn for_each(
+    layout: &Layout,
+    scene: &Scene,
+    counters: &mut Counters,
+    mut each: impl FnMut(Slot, &Request, (f32, f32)),
+) {
+    if layout.lanes.is_empty() {
+        return;
+    }
+    let dot = layout.dot;
+    lanes(layout, scene, counters, dot, &mut each);
+    let topology = scene.topology();
+    for id in 0..topology.hctxs.len() as u16 {
+        let standing = Standing::DispatchList(id);
+        let n = scene.standing_len(standing);
+        if n > 0
+            && let Some(at) = layout.hctx(id)
+        {
+            for (k, (slot, request)) in scene.standing_at(standing).enumerate() {
+                each(slot, request, in_tray(at.dispatch, k as u32, n, dot, true));
+            }
+        }
+    }
+    hands(layout, scene, dot, &mut each);
+    for (queue, at) in layout.devices.iter().enumerate() {
+        device(scene, counters, at, queue as u16, &mut each);
+    }
+}
+
+fn lanes(
+    layout: &Layout,
+    scene: &Scene,
+    counters: &mut Counters,
+    dot: f32,
+    each: &mut impl FnMut(Slot, &Request, (f32, f32)),
+) {
+    let topology = scene.topology();
+    // First how many share each tray, then each one's place in it: folded CPUs share a row.
+    let places = || {
+        let cpus = (0..topology.cpus.len() as CpuId).flat_map(move |c| {
+            [(c, Tray::Submit, Standing::Submit(c)), (c, Tray::Done, Standing::Completing(c))]
+        });
+        let queues = topology.queues.len() as u16;
+        let ctxs = (0..topology.cpus.len() as CpuId)
+            .flat_map(move |c| (0..queues).map(move |q| (c, Tray::Ctx, Standing::Ctx(q, c))));
+        let tasks = (0..topology.tasks.len() as u16).flat_map(|t| {
+            let cpu = scene.tasks()[t as usize].cpu;
+            [(cpu, Tray::Plug, Standing::Plug(t)), (cpu, Tray::Done, Standing::Ring(t))]
+        });
+        cpus.chain(ctxs).chain(tasks)
+    };
+    let rows = layout.lanes.len();
+    counters.rows.clear();
+    counters.rows.resize(rows * 2, [0; 5]);
+    let (total, next) = counters.rows.split_at_mut(rows);
+    for (cpu, tray, standing) in places() {
+        total[row_of(layout, cpu)][tray as usize] += scene.standing_len(standing);
+    }
+    let waits = || (0..topology.hctxs.len() as u16).flat_map(|h| scene.standing_at(Standing::TagWait(h)));
+    for (_, request) in waits() {
+        total[row_of(layout, request.cpu)][Tray::Wait as usize] += 1;
+    }
+    let mut put = |cpu: CpuId, tray: Tray, slot: Slot, request: &Request| {
+        let row = row_of(layout, cpu);
+        let (k, n) = (next[row][tray as usize], total[row][tray as usize]);
+        next[row][tray as usize] += 1;
+        let lane = &layout.lanes[row];
+        let at = match tray {
+            Tray::Submit => {
+                let half = Rect { x: lane.task.x + lane.task.w * 0.5, w: lane.task.w * 0.5, ..lane.task };
+                in_tray(half, k, n, dot, true)
+            }
+            Tray::Wait => in_tray(lane.task, k, n, dot, false),
+            Tray::Plug => in_tray(lane.plug, k, n, dot, true),
+            Tray::Ctx => in_tray(lane.ctx, k, n, dot, true),
+            Tray::Done => in_tray(lane.done, k, n, dot, true),
+        };
+        each(slot, request, at);
+    };
+    for (cpu, tray, standing) in places() {
+        for (slot, request) in scene.standing_at(standing) {
+            put(cpu, tray, slot, request);
+        }
+    }
+    for (slot, request) in waits() {
+        put(request.cpu, Tray::Wait, slot, request);
+    }
+}
+
+/// The line of a runner in an hctx's hand: one for each CPU inside dispatch, as many as fit.
+pub fn hand_line(hand: Rect, line: usize, lines: usize, compact: bool) -> Rect {
+    let lines = lines.max(1);
+    if compact {
+        let w = hand.w / lines as f32;
+        return Rect::new(hand.x + w * line.min(lines - 1) as f32, hand.y, w, hand.h);
+    }
+    let h = (hand.h / lines as f32).min(hand.h / 2.0);
+    Rect::new(hand.x, hand.y + h * line.min(lines - 1) as f32, hand.w, h)
+}
+
+/// Width of a CPU tag with this text size.
+pub fn tag_width(text: f32) -> f32 {
+    text * 2.1
+}
+
+fn hands(layout: &Layout, scene: &Scene, dot: f32, each: &mut impl FnMut(Slot, &Request, (f32, f32))) {
+    for cpu in 0..scene.topology().cpus.len() as CpuId {
+        let n = scene.standing_len(Standing::Hand(cpu));
+        if n == 0 {
+            continue;
+        }
+        for (k, (slot, request)) in scene.standing_at(Standing::Hand(cpu)).enumerate() {
+            let Some(at) = layout.hctx(request.hctx) else { continue };
+            let runners = scene.hctxs().get(request.hctx as usize).map_or(&[][..], |h| h.runners());
+            let line = runners.iter().position(|&c| c == cpu).unwrap_or(runners.len().saturating_sub(1));
+            let mut line = hand_line(at.hand, line, runners.len(), at.compact);
+            line.take_left(tag_width(layout.text));
+            each(slot, request, in_tray(line, k as u32, n, dot, true));
+        }
+    }
+}
+
+/// Which part of the device a request is in.
+enum Part<'a> {
+    /// At the driver's side: on its way in.
+    Gate,
+    /// Controller, firmware, or the one station.
+    Engine,
+    /// The front end of a member disk.
+    Front(&'a Units, u32),
+    /// A die: number of the unit, number inside it.
+    Cell(&'a Units, u32, u32),
+    /// On its way out.
+    Link,
+    /// Done; the interrupt is still to come.
+    Exit,
+}
+
+fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
+    let Some(span) = request.span_at(now_ns) else { return Part::Gate };
+    let inbound = request.spans().first() == Some(span);
+    let over = span.end_ns <= now_ns;
+    let units = at.units.as_ref();
+    match span.stage {
+        DeviceStage::Link if inbound && !over => Part::Gate,
+        DeviceStage::Link if over && !inbound => Part::Exit,
+        DeviceStage::Link => Part::Link,
+        DeviceStage::Service | DeviceStage::WriteBuffer if over => Part::Exit,
+        DeviceStage::Service | DeviceStage::Controller | DeviceStage::Firmware | DeviceStage::WriteBuffer => {
+            Part::Engine
+        }
+        // Its data are off the die and queue for the link.
+        DeviceStage::Die if over => Part::Link,
+        DeviceStage::Member => match units {
+            Some(units) => Part::Front(units, unit_of(units, span).0),
+            None => Part::Engine,
+        },
+        DeviceStage::DieWait | DeviceStage::Die => match units {
+            Some(units) => {
+                let (unit, inner) = unit_of(units, span);
+                Part::Cell(units, unit, inner)
+            }
+            None => Part::Engine,
+        },
+    }
+}
+
+/// Numbers of the unit and of what is inside it. The log numbers a member and its dies in one row: the member's
+/// front end first counts as its die 0, so a member takes one number more than it has dies.
+fn unit_of(units: &Units, span: &Span) -> (u32, u32) {
+    let number = u32::from(span.unit);
+    match &units.inner {
+        Some((_, grid)) => {
+            let stride = grid.count + 1;
+            (number / stride % units.grid.count.max(1), number % stride % grid.count.max(1))
+        }
+        None => (number % units.grid.count.max(1), 0),
+    }
+}
+
+fn device(
+    scene: &Scene,
+    counters: &mut Counters,
+    at: &DeviceBox,
+    queue: u16,
+    each: &mut impl FnMut(Slot, &Request, (f32, f32)),
+) {
+    let now = scene.now_ns();
+    let list = || scene.standing_at(Standing::Device(queue)).map(|(slot, r)| (slot, r, part(at, r, now)));
+    // Those who stand in the same part share its room, in the order in which they were issued.
+    let mut total = [0u32; 4];
+    for (.., part) in list() {
+        match part {
+            Part::Gate => total[0] += 1,
+            Part::Engine => total[1] += 1,
+            Part::Link => total[2] += 1,
+            Part::Exit => total[3] += 1,
+            Part::Front(..) | Part::Cell(..) => {}
+        }
+    }
+    let cells = at.units.as_ref().map_or(0, |u| u.cells() + u.grid.count);
+    counters.units.clear();
+    counters.units.resize(cells as usize, 0);
+    let mut next = [0u32; 4];
+    let dot = at.dot;
+    let exit =
+        Rect::new(at.link.x - dot * 8.0, at.rect.bottom() - dot * 1.2, at.link.w + dot * 8.0, dot * 2.4);
+    let mut block = |i: usize, rect: Rect| {
+        let k = next[i];
+        next[i] += 1;
+        in_block(rect, k, total[i], dot)
+    };
+    let mut nth = |cell: u32| {
+        let count = &mut counters.units[cell as usize];
+        *count += 1;
+        *count - 1
+    };
+    for (slot, request, part) in list() {
+        let point = match part {
+            Part::Gate => block(0, at.gauge),
+            Part::Engine => block(1, at.engine),
+            Part::Link => block(2, at.link),
+            Part::Exit => block(3, exit),
+            Part::Front(units, unit) => {
+                let k = nth(units.cells() + unit);
+                in_tray(units.front(unit), u32::from(k), u32::from(k) + 1, dot, false)
+            }
+            Part::Cell(units, unit, inner) => {
+                let k = nth(unit * units.cells() / units.grid.count.max(1) + inner);
+                in_cell(units.inner_cell(unit, inner), k, dot)
+            }
+        };
+        each(slot, request, point);
+    }
+}
+
+/// Number of the cell in which a request is, all cells of the device counted; `None` elsewhere in it.
+pub fn cell_of(at: &DeviceBox, request: &Request, now_ns: u64) -> Option<usize> {
+    match part(at, request, now_ns) {
+        Part::Cell(units, unit, inner) => {
+            Some((unit * units.cells() / units.grid.count.max(1) + inner) as usize)
+        }
+        _ => None,
+    }
+}
+
+/// Point number `k` in a unit's cell: the first in its middle, the next ones in a row behind it.
+fn in_cell(cell: Rect, k: u16, dot: f32) -> (f32, f32) {
+    let (x, y) = cell.centre();
+    if k == 0 {
+        return (x, y);
+    }
+    // A sunflower keeps any number apart and inside.
+    let angle = f32::from(k) * 2.399_963;
+    let reach = (cell.w.min(cell.h) / 2.0 - dot * 0.5).max(1.0);
+    let radius = (f32::from(k).sqrt() * dot * 1.1).min(reach);
+    (x + angle.cos() * radius, y + angle.sin() * radius)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tray_holds_everyone_however_many_there_are() {
+        let tray = Rect::new(10.0, 0.0, 80.0, 12.0);
+        for n in [1, 5, 16, 400] {
+            let mut last = f32::INFINITY;
+            for k in 0..n {
+                let (x, y) = in_tray(tray, k, n, 4.0, true);
+                assert!(tray.holds(x, y), "{k} of {n} at {x}, {y}");
+                assert!(x < last, "first in stands nearest to the exit");
+                last = x;
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_holds_a_thousand() {
+        let block = Rect::new(0.0, 0.0, 60.0, 200.0);
+        for n in [1, 30, 1_000] {
+            for k in 0..n {
+                let (x, y) = in_block(block, k, n, 4.0);
+                assert!(block.holds(x, y), "{k} of {n} at {x}, {y}");
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The part of the stage that stands still: frames, trays, names, rules. Painted once for each layout and theme.
+
+use super::Stage;
+use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row};
+use crate::draw::paint::{Align, Paint, Rect, Type};
+use crate::draw::palette::Palette;
+use mqscope_core::topology::Topology;
+
+impl Stage {
+    /// Paints the still part.
+    pub fn paint_ground(&self, topology: &Topology, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let caption = Type { size: l.text * 0.9, mono: false, strong: false };
+        for heading in &l.headings {
+            let text = caption.fit(heading.text, heading.rect.w.max(caption.size * 4.0));
+            let at = (heading.rect.x, heading.rect.centre().1);
+            paint.text(&text, at, Align::Left, caption, p.ink_3, 1.0);
+        }
+        self.ground_ways(p, paint);
+        for lane in &l.lanes {
+            self.ground_lane(lane, p, paint);
+        }
+        for hctx in &l.hctxs {
+            self.ground_hctx(topology, hctx, p, paint);
+        }
+        for device in &l.devices {
+            self.ground_device(topology, device, p, paint);
+        }
+    }
+
+    /// The rails between the blocks and the way back.
+    fn ground_ways(&self, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        if !l.narrow
+            && let (Some(first), Some(last)) = (l.lanes.first(), l.lanes.last())
+        {
+            // One rail gathers what leaves the ctx lists; a stub leads to each hctx.
+            let from = first.ctx.right();
+            let to = l.hctxs.first().map_or(from, |h| h.rect.x);
+            let x = from + (to - from) * 0.45;
+            let mut ends: Vec<f32> = l.hctxs.iter().map(|h| h.rect.centre().1).collect();
+            ends.extend([first.rect.centre().1, last.rect.centre().1]);
+            let (top, bottom) = ends.iter().fold((f32::MAX, f32::MIN), |(a, b), &y| (a.min(y), b.max(y)));
+            paint.line(&[(x, top), (x, bottom)], p.line, 1.0, 1.0);
+            for lane in l.lanes.iter().filter(|l| matches!(l.row, Row::Cpu(_))) {
+                let y = lane.rect.centre().1;
+                paint.line(&[(lane.ctx.right(), y), (x, y)], p.line, 1.0, 1.0);
+            }
+            for hctx in &l.hctxs {
+                let y = hctx.rect.centre().1;
+                paint.line(&[(x, y), (hctx.rect.x, y)], p.line, 1.0, 1.0);
+                arrow(paint, (hctx.rect.x - 1.0, y), (1.0, 0.0), l.text * 0.35, p);
+            }
+            if let (Some(hctx), Some(device)) = (l.hctxs.first(), l.devices.first()) {
+                let (from, to) = (hctx.rect.right(), device.rect.x);
+                let x = from + (to - from) * 0.5;
+                let mut ends: Vec<f32> = l.hctxs.iter().map(|h| h.rect.centre().1).collect();
+                ends.extend(l.devices.iter().map(|d| d.rect.centre().1));
+                let (top, bottom) = ends.iter().fold((f32::MAX, f32::MIN), |(a, b), &y| (a.min(y), b.max(y)));
+                paint.line(&[(x, top), (x, bottom)], p.line, 1.0, 1.0);
+                for hctx in &l.hctxs {
+                    let y = hctx.rect.centre().1;
+                    paint.line(&[(from, y), (x, y)], p.line, 1.0, 1.0);
+                }
+                for device in &l.devices {
+                    let y = device.rect.centre().1;
+                    paint.line(&[(x, y), (to, y)], p.line, 1.0, 1.0);
+                    arrow(paint, (to - 1.0, y), (1.0, 0.0), l.text * 0.35, p);
+                }
+            }
+        }
+        paint.line(&l.back, p.line, 1.0, 1.0);
+        if let [.., before, last] = l.back.as_slice() {
+            let (dx, dy) = (last.0 - before.0, last.1 - before.1);
+            let length = dx.hypot(dy).max(1.0);
+            arrow(paint, *last, (dx / length, dy / length), l.text * 0.35, p);
+        }
+        if !l.narrow
+            && let Some(&(x, y)) = l.back.get(1)
+        {
+            let face = Type { size: l.text * 0.9, mono: false, strong: false };
+            let label = "way back: interrupt, completion, tag free";
+            let w = face.width(label) + l.text;
+            let at = Rect::new(x - l.text * 3.0 - w, y - l.text * 0.8, w, l.text * 1.6);
+            paint.fill(at, 0.0, p.surface, 1.0);
+            paint.text(label, at.centre(), Align::Centre, face, p.ink_3, 1.0);
+        }
+    }
+
+    fn ground_lane(&self, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let y = lane.rect.centre().1;
+        match &lane.row {
+            Row::Cpu(_) => {
+                for tray in [lane.plug, lane.ctx] {
+                    paint.fill(tray, tray.h * 0.28, p.sunken, 1.0);
+                }
+            }
+            Row::Fold { socket, count, busy } => {
+                let face = Type { size: l.text * 0.9, mono: false, strong: false };
+                let what = if *busy { "more" } else { "idle" };
+                let text = format!("node {socket}: {count} {what} CPUs");
+                paint.text(&text, (lane.label.x, y), Align::Left, face, p.ink_3, 1.0);
+                let from = lane.label.x + face.width(&text) + l.text * 0.6;
+                if from < lane.rect.right() {
+                    paint.dashes(&[(from, y), (lane.rect.right(), y)], p.line, 1.0, 1.0);
+                }
+            }
+        }
+    }
+
+    fn ground_hctx(&self, topology: &Topology, at: &HctxBox, p: &Palette, paint: &mut impl Paint) {
+        let t = self.layout.text;
+        let name_face = Type { size: t, mono: true, strong: true };
+        let label_face = Type { size: t * 0.85, mono: false, strong: false };
+        let Some(id) = at.hctx else {
+            paint.outline(at.rect, t * 0.4, p.line, 1.0, 1.0);
+            let text = format!("{} more hctxs", at.folded);
+            paint.text(&text, at.rect.centre(), Align::Centre, label_face, p.ink_3, 1.0);
+            return;
+        };
+        paint.outline(at.rect, t * 0.5, p.edge, 0.75, 1.0);
+        let hctx = &topology.hctxs[id as usize];
+        let queue = topology.queues.get(hctx.queue as usize);
+        let name = format!("{} hctx{}", queue.map_or("?", |q| q.name.as_str()), hctx.index);
+        let name_face =
+            if at.compact { Type { size: t * 0.85, strong: false, ..name_face } } else { name_face };
+        let name = name_face.fit(&name, at.title.w);
+        paint.text(&name, (at.title.x, at.title.centre().1), Align::Left, name_face, p.ink, 1.0);
+        paint.fill(at.dispatch, at.dispatch.h.min(t * 2.0) * 0.25, p.sunken, 1.0);
+        if !at.compact {
+            let under = (at.dispatch.x, at.dispatch.bottom() + t * 0.75);
+            if under.1 + t * 0.5 < at.groups.first().map_or(at.rect.bottom(), |g| g.rect.y) {
+                paint.text(
+                    "hctx->dispatch",
+                    under,
+                    Align::Left,
+                    Type { mono: true, ..label_face },
+                    p.ink_3,
+                    1.0,
+                );
+            }
+        }
+        let (columns, cell) = at.tag_grid;
+        if columns > 0 {
+            let nr = queue.map_or(0, |q| q.nr_tags);
+            let rows = nr.div_ceil(columns.into());
+            let grid = tag_area(at, t);
+            let area = Rect::new(grid.0, grid.1, f32::from(columns) * cell, rows as f32 * cell);
+            paint.fill(area, 1.0, p.sunken, 1.0);
+        } else {
+            let bar = tag_bar(at, t);
+            paint.fill(bar, bar.h * 0.3, p.sunken, 1.0);
+        }
+    }
+
+    fn ground_device(&self, topology: &Topology, at: &DeviceBox, p: &Palette, paint: &mut impl Paint) {
+        let t = self.layout.text;
+        let name_face = Type { size: t, mono: true, strong: true };
+        let label_face = Type { size: t * 0.85, mono: false, strong: false };
+        let queue = &topology.queues[at.queue as usize];
+        paint.outline(at.rect, t * 0.5, p.edge, 0.75, 1.0);
+        let (x, y) = (at.title.x, at.title.centre().1);
+        paint.text(&queue.name, (x, y), Align::Left, name_face, p.ink, 1.0);
+        let model_x = x + name_face.width(&queue.name) + t * 0.7;
+        let model = label_face.fit(&queue.model, at.title.right() - model_x - t * 5.0);
+        paint.text(&model, (model_x, y), Align::Left, label_face, p.ink_3, 1.0);
+        paint.fill(at.gauge, at.gauge.w * 0.3, p.sunken, 1.0);
+        paint.fill(at.engine, t * 0.3, p.sunken, 1.0);
+        paint.line(&[(at.link.x, at.link.y), (at.link.x, at.link.bottom())], p.line, 1.0, 1.0);
+        let engine = match queue.units.iter().find(|(label, _)| label == "engine") {
+            Some((_, n)) => format!("{n} engines"),
+            None if at.units.is_some() => String::from("front end"),
+            None => String::from("service"),
+        };
+        let caption_room = at.rect.h > t * 9.0;
+        if caption_room {
+            let inside = (at.engine.centre().0, at.engine.y + t * 0.8);
+            paint.text(
+                &label_face.fit(&engine, at.engine.w),
+                inside,
+                Align::Centre,
+                label_face,
+                p.ink_3,
+                1.0,
+            );
+        }
+        let Some(units) = &at.units else { return };
+        if caption_room {
+            let text = match &units.inner {
+                Some((label, grid)) => {
+                    format!("{} {}s of {} {}s", units.grid.count, units.label, grid.count, label)
+                }
+                None => format!("{} {}s", units.grid.count, units.label),
+            };
+            let above = (units.grid.rect.x, units.grid.rect.y - t * 0.65);
+            let text = label_face.fit(&text, units.grid.rect.w);
+            paint.text(&text, above, Align::Left, label_face, p.ink_3, 1.0);
+        }
+        if units.inner.is_some() {
+            for unit in 0..units.grid.count {
+                paint.outline(units.grid.cell(unit).inset(t * 0.15), t * 0.25, p.line, 1.0, 1.0);
+            }
+        }
+        let inner = units.cells() / units.grid.count.max(1);
+        for cell in 0..units.cells() {
+            let rect = units.inner_cell(cell / inner, cell % inner);
+            let rect = rect.inset((rect.w.min(rect.h) * 0.08).clamp(0.3, 2.0));
+            paint.fill(rect, (rect.w.min(rect.h) * 0.2).min(t * 0.4), p.sunken, 1.0);
+        }
+    }
+}
+
+/// Upper left corner of an hctx's tag bitmap.
+pub(super) fn tag_area(at: &HctxBox, text: f32) -> (f32, f32) {
+    (at.tags.x, at.tags.y + text * 1.8)
+}
+
+/// The bar that stands for a bitmap where there is no room for one.
+pub(super) fn tag_bar(at: &HctxBox, text: f32) -> Rect {
+    if at.compact {
+        let h = at.tags.h.min(text * 0.7);
+        return Rect::new(at.tags.x, at.tags.bottom() - h, at.tags.w, h);
+    }
+    Rect::new(at.tags.x, at.tags.y + text * 1.8, at.tags.w, text)
+}
+
+fn arrow(paint: &mut impl Paint, tip: (f32, f32), along: (f32, f32), size: f32, p: &Palette) {
+    let (dx, dy) = along;
+    let back = (tip.0 - dx * size, tip.1 - dy * size);
+    let side = |s: f32| (back.0 - dy * size * 0.7 * s, back.1 + dx * size * 0.7 * s);
+    paint.line(&[side(1.0), tip, side(-1.0)], p.edge, 1.0, 1.2);
+}

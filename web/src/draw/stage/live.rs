@@ -1,0 +1,513 @@
+//! The part of the stage that changes with time: CPUs, locks, hctxs, tags, devices, and the requests themselves.
+
+use super::goals::{hand_line, tag_width};
+use super::ground::{tag_area, tag_bar};
+use super::{Glow, Stage};
+use crate::draw::layout::{DeviceBox, Group, HctxBox, Lane, Row};
+use crate::draw::paint::{Align, Mark, Paint, Rect, Type};
+use crate::draw::palette::{Palette, Rgb, Tone};
+use crate::scene::{Object, Scene, Standing};
+use crate::words;
+use mqscope_core::event::{Context, CpuId, Sleep};
+
+impl Stage {
+    /// Paints what moves, over the ground.
+    pub fn paint_live(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
+        for lane in &self.layout.lanes {
+            self.live_lane(scene, lane, p, paint);
+        }
+        for hctx in &self.layout.hctxs {
+            self.live_hctx(scene, hctx, p, paint);
+        }
+        for device in &self.layout.devices {
+            self.live_device(scene, device, p, paint);
+        }
+        for (lane, group) in self.layout.lanes.iter().zip(&self.layout.ctx_groups) {
+            if let Row::Cpu(cpu) = lane.row {
+                self.live_ctx_lock(scene, cpu, group, p, paint);
+            }
+        }
+        self.live_transfers(scene, p, paint);
+        if self.dense {
+            self.live_density(p, paint);
+        } else {
+            self.live_marks(paint);
+        }
+        self.live_counts(scene, p, paint);
+        self.live_selected(scene, p, paint);
+    }
+
+    fn live_lane(&self, scene: &Scene, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
+        let Row::Cpu(cpu) = lane.row else { return };
+        let t = self.layout.text;
+        let y = lane.rect.centre().1;
+        let Some(state) = scene.cpus().get(cpu as usize) else { return };
+        let number = Type { size: t, mono: true, strong: false };
+        let small = Type { size: t * 0.8, mono: false, strong: false };
+        let running = state.frame();
+        let ink = if running.is_some() { p.ink } else { p.ink_3 };
+        let right = lane.label.x + t * 1.9;
+        paint.text(cpu_number(cpu).as_str(), (right, y), Align::Right, number, ink, 1.0);
+        let (word, colour) = match (state.spin, running.map(|f| f.context)) {
+            (Some(_), _) => ("spin", p.tone(Tone::Trouble)),
+            (_, Some(Context::Task)) => ("task", p.ink_2),
+            (_, Some(Context::Kworker)) => ("kworker", p.tone(Tone::Queued)),
+            (_, Some(Context::HardIrq)) => ("irq", p.tone(Tone::Back)),
+            (_, Some(Context::SoftIrq)) => ("softirq", p.tone(Tone::Back)),
+            _ => ("", p.ink_3),
+        };
+        if self.layout.narrow {
+            // No room for the word: a bar under the number, its colour and length say as much.
+            if !word.is_empty() {
+                let w = if state.spin.is_some() { t * 1.8 } else { t * 1.1 };
+                paint.fill(Rect::new(right - w, y + t * 0.62, w, 1.5), 0.0, colour, 1.0);
+            }
+        } else if !word.is_empty() {
+            paint.text(word, (right + t * 0.5, y), Align::Left, small, colour, 1.0);
+        }
+        self.live_tasks(scene, cpu, lane, p, paint);
+    }
+
+    /// Names of the tasks of a CPU, with why they sleep.
+    fn live_tasks(&self, scene: &Scene, cpu: CpuId, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
+        let mut here = scene.tasks().iter().enumerate().filter(|(_, t)| t.cpu == cpu);
+        let Some((id, task)) = here.next() else { return };
+        let more = here.count();
+        let t = self.layout.text;
+        let face = Type { size: t * 0.9, mono: false, strong: false };
+        let name = scene.topology().tasks.get(id).map_or("", |t| t.name.as_str());
+        let name = if more > 0 { format!("{name} +{more}").into() } else { std::borrow::Cow::from(name) };
+        let (ink, note) = match task.sleep {
+            None => (p.ink_2, ""),
+            Some((Sleep::Tag, _)) => (p.tone(Tone::Trouble), "no tag"),
+            Some((Sleep::Io, _)) => (p.ink_3, "waits"),
+            Some((Sleep::Timer, _)) => (p.ink_3, "thinks"),
+            Some((Sleep::Done, _)) => (p.ink_3, "done"),
+        };
+        let y = lane.rect.centre().1;
+        let two_lines = lane.rect.h >= t * 2.4 && !note.is_empty();
+        let name_y = if two_lines { y - t * 0.55 } else { y };
+        let text = face.fit(&name, lane.task.w - t * 0.4);
+        paint.text(&text, (lane.task.x, name_y), Align::Left, face, ink, 1.0);
+        if two_lines {
+            let small = Type { size: t * 0.78, ..face };
+            paint.text(note, (lane.task.x, y + t * 0.55), Align::Left, small, ink, 1.0);
+        }
+    }
+
+    fn live_ctx_lock(&self, scene: &Scene, cpu: CpuId, group: &Group, p: &Palette, paint: &mut impl Paint) {
+        let Some(lock) = hottest(scene, group) else { return };
+        let t = self.layout.text;
+        let r = group.rect;
+        let y = r.centre().1;
+        let size = (r.h * 0.42).min(t * 0.95);
+        let heat = self.heat(scene, lock);
+        let at = (r.right() - size * 0.9, y);
+        self.padlock(lock, at, size, heat, p, paint);
+        // Who holds it is news only if it is not the lane's own CPU.
+        let mut x = at.0 - size * 0.9;
+        let face = Type { size: t * 0.75, mono: true, strong: false };
+        if let Some((holder, _)) = lock.holder.filter(|(holder, _)| *holder != cpu) {
+            x = self.cpu_tag(holder, (x, y), face, p.ink_2, false, p, paint);
+        }
+        self.waiters(lock, x, y, r.x, face, p, paint);
+    }
+
+    /// CPU tags of the waiters from right to left, as many as there is room for.
+    #[allow(clippy::too_many_arguments)]
+    fn waiters(
+        &self,
+        lock: &Object,
+        mut x: f32,
+        y: f32,
+        left: f32,
+        face: Type,
+        p: &Palette,
+        paint: &mut impl Paint,
+    ) {
+        let red = p.tone(Tone::Trouble);
+        let w = face.size * 2.0;
+        for (i, &cpu) in lock.waiters().iter().enumerate() {
+            if x - w < left {
+                let rest = lock.waiting() as usize - i;
+                paint.text(&format!("+{rest}"), (x, y), Align::Right, face, red, 1.0);
+                break;
+            }
+            x = self.cpu_tag(cpu, (x, y), face, red, true, p, paint);
+        }
+    }
+
+    /// A CPU's number in a frame, its right edge at `at`; gives the place for the next one.
+    #[allow(clippy::too_many_arguments)]
+    fn cpu_tag(
+        &self,
+        cpu: CpuId,
+        at: (f32, f32),
+        face: Type,
+        colour: Rgb,
+        waits: bool,
+        p: &Palette,
+        paint: &mut impl Paint,
+    ) -> f32 {
+        let (w, h) = (face.size * 1.85, face.size * 1.35);
+        let rect = Rect::new(at.0 - w, at.1 - h / 2.0, w, h);
+        if waits {
+            paint.fill(rect, h * 0.25, p.surface, 1.0);
+            paint.outline(rect, h * 0.25, colour, 1.0, 1.0);
+            paint.text(cpu_number(cpu).as_str(), rect.centre(), Align::Centre, face, colour, 1.0);
+        } else {
+            paint.fill(rect, h * 0.25, colour, 1.0);
+            paint.text(cpu_number(cpu).as_str(), rect.centre(), Align::Centre, face, p.surface, 1.0);
+        }
+        rect.x - face.size * 0.25
+    }
+
+    fn padlock(
+        &self,
+        lock: &Object,
+        at: (f32, f32),
+        size: f32,
+        heat: f32,
+        p: &Palette,
+        paint: &mut impl Paint,
+    ) {
+        let (w, h) = (size, size * 0.72);
+        let body = Rect::new(at.0 - w / 2.0, at.1 - h * 0.25, w, h);
+        let red = p.tone(Tone::Trouble);
+        if heat > 0.01 {
+            let halo = size * (0.75 + 0.6 * heat.min(1.0));
+            paint.disc((at.0, body.centre().1 - h * 0.15), halo, red, 0.12 + 0.4 * heat.min(1.0));
+        }
+        let held = lock.holder.is_some();
+        let colour = if lock.waiting() > 0 {
+            red
+        } else if held {
+            p.ink
+        } else {
+            p.edge
+        };
+        let (left, right) = (body.x + w * 0.22, body.right() - w * 0.22);
+        let top = body.y - h * 0.62;
+        // An open shackle stands up at one side only.
+        let shackle: &[(f32, f32)] = if held {
+            &[(left, body.y), (left, top), (right, top), (right, body.y)]
+        } else {
+            &[(left, body.y), (left, top), (right, top), (right, top + h * 0.2)]
+        };
+        paint.line(shackle, colour, 1.0, (size * 0.12).max(1.0));
+        if held {
+            paint.fill(body, size * 0.12, colour, 1.0);
+        } else {
+            paint.outline(body, size * 0.12, colour, 1.0, 1.0);
+        }
+    }
+
+    fn heat(&self, scene: &Scene, object: &Object) -> f32 {
+        // A third of a CPU lost is as hot as it gets.
+        object.hot(scene.now_ns(), scene.half_ns()) * 3.0
+    }
+
+    fn live_group(&self, scene: &Scene, group: &Group, p: &Palette, paint: &mut impl Paint) {
+        let Some(object) = hottest(scene, group) else { return };
+        let t = self.layout.text;
+        let r = group.rect;
+        let y = r.centre().1;
+        let face = Type { size: t * 0.85, mono: true, strong: false };
+        let red = p.tone(Tone::Trouble);
+        let heat: f32 = group
+            .objects
+            .iter()
+            .filter_map(|&id| scene.objects().get(id as usize))
+            .map(|o| self.heat(scene, o))
+            .sum();
+        let size = t * 0.75;
+        let icon = (r.x + size * 0.6, y);
+        if group.lock {
+            self.padlock(object, icon, size, heat, p, paint);
+        } else {
+            // A line is a short bar of words; its owner's number follows.
+            let bar = Rect::new(r.x, y - size * 0.3, size * 1.2, size * 0.6);
+            if heat > 0.01 {
+                let halo = bar.inset(-size * (0.2 + 0.5 * heat.min(1.0)));
+                paint.fill(halo, size * 0.4, red, 0.12 + 0.4 * heat.min(1.0));
+            }
+            paint.outline(bar, 1.0, p.edge, 1.0, 1.0);
+            let third = bar.w / 3.0;
+            for i in 1..3 {
+                let x = bar.x + third * i as f32;
+                paint.line(&[(x, bar.y), (x, bar.bottom())], p.edge, 1.0, 1.0);
+            }
+        }
+        let text_x = r.x + size * 1.2 + t * 0.5;
+        let tags = Type { size: t * 0.75, mono: true, strong: false };
+        let mut right = r.right();
+        let owner = object
+            .holder
+            .map(|(cpu, _)| cpu)
+            .or((object.owner != CpuId::MAX && !group.lock).then_some(object.owner));
+        if let Some(owner) = owner {
+            right = self.cpu_tag(owner, (right, y), tags, p.ink_2, !group.lock, p, paint);
+        }
+        if object.waiting() > 0 {
+            let left = (right - tags.size * 6.5).max(text_x + t * 2.0);
+            self.waiters(object, right, y, left, tags, p, paint);
+            right = left;
+        }
+        let name = face.fit(&group.class, right - text_x - t * 0.3);
+        let ink = if heat > 0.3 { red } else { p.ink_2 };
+        paint.text(&name, (text_x, y), Align::Left, face, ink, 1.0);
+    }
+
+    fn live_hctx(&self, scene: &Scene, at: &HctxBox, p: &Palette, paint: &mut impl Paint) {
+        let Some(id) = at.hctx else { return };
+        let Some(hctx) = scene.hctxs().get(id as usize) else { return };
+        let t = self.layout.text;
+        let small = Type { size: t * 0.85, mono: false, strong: false };
+        if hctx.dispatch_busy > 0 && !at.compact {
+            let text = format!("busy {}", hctx.dispatch_busy);
+            let right = (at.title.right(), at.title.centre().1);
+            paint.text(&text, right, Align::Right, small, p.tone(Tone::Trouble), 1.0);
+        }
+        let runners = hctx.runners();
+        let face = Type { size: t * 0.8, mono: true, strong: true };
+        for (line, &cpu) in runners.iter().enumerate() {
+            let rect = hand_line(at.hand, line, runners.len(), at.compact);
+            let y = rect.centre().1;
+            self.cpu_tag(cpu, (rect.x + tag_width(t) * 0.9, y), face, p.tone(Tone::Queued), false, p, paint);
+            paint.line(&[(rect.x + tag_width(t), y), (rect.right(), y)], p.tone(Tone::Queued), 0.35, 1.0);
+        }
+        if runners.is_empty() && !at.compact {
+            let text = match hctx.scheduled {
+                Some((due, cpu)) if due > scene.now_ns() => {
+                    format!("run on CPU {cpu} in {}", words::span((due - scene.now_ns()) as f64))
+                }
+                Some((_, cpu)) => format!("kworker on CPU {cpu} is to run it"),
+                None => String::from("no CPU runs it"),
+            };
+            let text = small.fit(&text, at.hand.w);
+            paint.text(&text, (at.hand.x, at.hand.y + t), Align::Left, small, p.ink_3, 1.0);
+        }
+        self.live_tags(scene, at, id, p, paint);
+        for group in &at.groups {
+            self.live_group(scene, group, p, paint);
+        }
+    }
+
+    fn live_tags(&self, scene: &Scene, at: &HctxBox, id: u16, p: &Palette, paint: &mut impl Paint) {
+        let hctx = &scene.hctxs()[id as usize];
+        let topology = scene.topology();
+        let nr = topology.queues.get(topology.hctxs[id as usize].queue as usize).map_or(0, |q| q.nr_tags);
+        let t = self.layout.text;
+        let face = Type { size: t * 0.85, mono: true, strong: false };
+        let full = nr > 0 && hctx.tags_in_use >= nr;
+        let ink = if full { p.tone(Tone::Trouble) } else { p.ink_2 };
+        let waiting = scene.standing_len(Standing::TagWait(id));
+        let text = match waiting {
+            0 => format!("{}/{nr}", hctx.tags_in_use),
+            n => format!("{}/{nr}, {n} wait", hctx.tags_in_use),
+        };
+        let y = if at.compact { at.tags.y + t * 0.5 } else { at.tags.y + t * 0.8 };
+        paint.text(&face.fit(&text, at.tags.w), (at.tags.x, y), Align::Left, face, ink, 1.0);
+        let (columns, cell) = at.tag_grid;
+        let colour = if full { p.tone(Tone::Trouble) } else { p.tone(Tone::Submit) };
+        if columns == 0 {
+            let bar = tag_bar(at, t);
+            let share = hctx.tags_in_use as f32 / nr.max(1) as f32;
+            paint.fill(Rect { w: bar.w * share.min(1.0), ..bar }, bar.h * 0.3, colour, 0.85);
+            return;
+        }
+        // Neighbouring tags of a row are one rectangle: with a thousand tags that is what keeps the frame short.
+        let (x0, y0) = tag_area(at, t);
+        let gap = if cell >= 4.0 { 1.0 } else { 0.5 };
+        let columns = u32::from(columns);
+        let mut tag = 0;
+        while tag < nr {
+            if !hctx.tag_used(tag) {
+                tag += 1;
+                continue;
+            }
+            let row_end = ((tag / columns + 1) * columns).min(nr);
+            let mut end = tag + 1;
+            while end < row_end && hctx.tag_used(end) {
+                end += 1;
+            }
+            let (column, row) = (tag % columns, tag / columns);
+            let rect = Rect::new(
+                x0 + column as f32 * cell,
+                y0 + row as f32 * cell,
+                (end - tag) as f32 * cell - gap,
+                cell - gap,
+            );
+            paint.fill(rect, 0.0, colour, 0.85);
+            tag = end;
+        }
+    }
+
+    fn live_device(&self, scene: &Scene, at: &DeviceBox, p: &Palette, paint: &mut impl Paint) {
+        let t = self.layout.text;
+        let n = scene.standing_len(Standing::Device(at.queue));
+        let depth = scene.topology().queues.get(at.queue as usize).map_or(0, |q| q.queue_depth);
+        let share = (n as f32 / depth.max(1) as f32).min(1.0);
+        let full = depth > 0 && n >= depth;
+        let colour = if full { p.tone(Tone::Trouble) } else { p.tone(Tone::Device) };
+        let fill = at.gauge.h * share;
+        let bar = Rect::new(at.gauge.x, at.gauge.bottom() - fill, at.gauge.w, fill);
+        paint.fill(bar, at.gauge.w * 0.3, colour, 0.35);
+        let face = Type { size: t * 0.85, mono: true, strong: false };
+        let right = (at.title.right(), at.title.centre().1);
+        let ink = if full { p.tone(Tone::Trouble) } else { p.ink_2 };
+        paint.text(&format!("{n}/{depth}"), right, Align::Right, face, ink, 1.0);
+        for group in &at.groups {
+            self.live_group(scene, group, p, paint);
+        }
+    }
+
+    /// Lines that moved a moment ago: arcs in the margin between the lanes of the two CPUs.
+    fn live_transfers(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let x = l.arcs.right();
+        let topology = scene.topology();
+        for Glow { transfer, age } in self.glows.iter() {
+            let (Some(from), Some(to)) = (l.lane(transfer.from), l.lane(transfer.to)) else { continue };
+            let (a, b) = (from.rect.centre().1, to.rect.centre().1);
+            if (a - b).abs() < 1.0 {
+                continue;
+            }
+            let far =
+                match (topology.cpus.get(transfer.from as usize), topology.cpus.get(transfer.to as usize)) {
+                    (Some(a), Some(b)) => a.socket != b.socket,
+                    _ => false,
+                };
+            let colour = if far { p.tone(Tone::Trouble) } else { p.tone(Tone::Queued) };
+            let alpha = (1.0 - age).clamp(0.0, 1.0) * 0.8;
+            let bend = ((a - b).abs() * 0.28).min(l.arcs.w * 1.3);
+            paint.curve(
+                (x, a),
+                (x, b),
+                if b > a { -bend } else { bend },
+                colour,
+                alpha,
+                if far { 1.8 } else { 1.2 },
+            );
+            paint.disc((x, b), 2.0, colour, alpha);
+        }
+    }
+
+    fn live_marks(&self, paint: &mut impl Paint) {
+        let plain = self.layout.dot;
+        let inside = self.layout.devices.iter().map(|d| d.dot).fold(plain, f32::min);
+        let radius = |mark: Mark| if mark.tone == Tone::Device { inside } else { plain };
+        for leaving in self.sprites.leaving() {
+            let (s, mark) = (&leaving.sprite, look_of(leaving.look));
+            paint.mark(mark, (s.x, s.y), radius(mark), s.alpha.min(1.0));
+        }
+        for (_, sprite, look) in self.sprites.live() {
+            let mark = look_of(look);
+            paint.mark(mark, (sprite.x, sprite.y), radius(mark), sprite.alpha);
+        }
+    }
+
+    /// Too many requests to draw one by one: trays and units fill in proportion.
+    fn live_density(&self, p: &Palette, paint: &mut impl Paint) {
+        for &(rect, n, of, tone) in &self.density {
+            let share = (n as f32 / of.max(1) as f32).min(1.0);
+            if share > 0.0 {
+                let bar = Rect { x: rect.right() - rect.w * share, w: rect.w * share, ..rect };
+                paint.fill(bar, (rect.h * 0.28).min(self.layout.text * 0.4), p.tone(tone), 0.3 + 0.6 * share);
+            }
+        }
+    }
+
+    /// Numbers where dots stand too close to be counted.
+    fn live_counts(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let face = Type { size: l.text * 0.78, mono: true, strong: false };
+        let mut count = |tray: Rect, n: u32| {
+            if n as f32 * l.dot * 2.0 > tray.w || (self.dense && n > 0) {
+                let text = n.to_string();
+                let w = face.width(&text) + l.text * 0.4;
+                let h = face.size * 1.3;
+                let at = Rect::new(tray.x + 2.0, tray.centre().1 - h / 2.0, w, h);
+                paint.fill(at, h * 0.3, p.surface, 0.9);
+                paint.text(&text, at.centre(), Align::Centre, face, p.ink, 1.0);
+            }
+        };
+        for lane in &l.lanes {
+            let Row::Cpu(cpu) = lane.row else { continue };
+            let queues = scene.queues().len() as u16;
+            count(lane.ctx, (0..queues).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum());
+            let here = scene.tasks().iter().enumerate().filter(|(_, t)| t.cpu == cpu);
+            let (mut plug, mut ring) = (0, scene.standing_len(Standing::Completing(cpu)));
+            for (task, _) in here {
+                plug += scene.standing_len(Standing::Plug(task as u16));
+                ring += scene.standing_len(Standing::Ring(task as u16));
+            }
+            count(lane.plug, plug);
+            count(lane.done, ring);
+        }
+        for at in &l.hctxs {
+            if let Some(id) = at.hctx {
+                count(at.dispatch, scene.standing_len(Standing::DispatchList(id)));
+            }
+        }
+    }
+
+    fn live_selected(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
+        let Some(rq) = self.selected else { return };
+        let Some((slot, request)) = scene.slot_of(rq).and_then(|s| scene.at(s).map(|r| (s, r))) else {
+            return;
+        };
+        let Some((x, y)) = self.point_of(slot) else { return };
+        let t = self.layout.text;
+        let dot = self.layout.dot;
+        if let Some(lane) = self.layout.lane(request.cpu) {
+            let strip = Rect::new(lane.rect.x - t * 0.3, lane.rect.y + 1.0, 2.5, lane.rect.h - 2.0);
+            paint.fill(strip, 1.0, p.accent, 1.0);
+        }
+        paint.ring((x, y), dot * 2.0, p.surface, 0.9, 3.0);
+        paint.ring((x, y), dot * 2.0, p.accent, 1.0, 2.0);
+        let face = Type { size: t * 0.85, mono: true, strong: true };
+        let text = format!("rq {rq}");
+        let w = face.width(&text) + t * 0.7;
+        let h = t * 1.4;
+        let left = (x + dot * 2.6).min(self.layout.width - w - 2.0);
+        let top = (y - dot * 2.0 - h).max(2.0);
+        let label = Rect::new(left, top, w, h);
+        paint.fill(label, h * 0.25, p.accent, 1.0);
+        paint.text(&text, label.centre(), Align::Centre, face, p.surface, 1.0);
+    }
+}
+
+/// The lock or line of a group that deserves attention: most waiters, then held, then hottest.
+fn hottest<'a>(scene: &'a Scene, group: &Group) -> Option<&'a Object> {
+    let now = scene.now_ns();
+    let key = |o: &Object| (o.waiting(), o.holder.is_some(), (o.hot(now, scene.half_ns()) * 1e6) as u64);
+    group.objects.iter().filter_map(|&id| scene.objects().get(id as usize)).max_by_key(|o| key(o))
+}
+
+/// How a sprite was told to look.
+pub(super) fn look_of(look: u32) -> Mark {
+    Mark::of_index((look & 0xff) as usize)
+}
+
+/// A CPU number as text without allocating.
+struct Number([u8; 5], usize);
+
+impl Number {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0[self.1..]).unwrap_or("")
+    }
+}
+
+fn cpu_number(cpu: CpuId) -> Number {
+    let mut digits = Number([b'0'; 5], 5);
+    let mut rest = cpu;
+    loop {
+        digits.1 -= 1;
+        digits.0[digits.1] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return digits;
+        }
+    }
+}

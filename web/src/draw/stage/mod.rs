@@ -1,0 +1,403 @@
+//! The stage: layout, sprites and what is selected, brought up to date once a frame and painted on anything that
+//! can [`Paint`]. No browser types, so the whole picture can be tested and printed natively.
+
+mod goals;
+mod ground;
+mod live;
+
+use super::layout::{Activity, BoxId, Layout, LayoutBox, Pinned};
+use super::paint::{Mark, Rect};
+use super::palette::Tone;
+use super::sprites::Sprites;
+use crate::scene::{Request, Scene, Slot, Spot, Standing, Transfer};
+use goals::Counters;
+use mqscope_core::event::{CpuId, RqId};
+use mqscope_core::topology::Topology;
+
+/// More moving requests than this are drawn as density.
+pub const MARKS_MAX: usize = 1_500;
+/// Density goes back to marks below this, so that the picture does not flicker between the two.
+const MARKS_AGAIN: usize = 1_300;
+/// How long an idle lane stays unfolded, wall ms.
+const LANE_STAYS_MS: f64 = 3_000.0;
+/// How often folding is looked at, wall ms.
+const FOLD_EVERY_MS: f64 = 250.0;
+/// How long a moved line glows, wall ms.
+const GLOW_MS: f32 = 450.0;
+/// Lines that glow at once.
+const GLOWS_MAX: usize = 24;
+/// Within this many pixels of a request the pointer hits it.
+const REACH: f32 = 7.0;
+
+/// What is under the pointer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Hit {
+    /// A request.
+    Request(RqId),
+    /// A box of the map.
+    Box(BoxId),
+}
+
+/// Which request comes next from the keyboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The next one in the order of the way.
+    Forward,
+    /// The one before.
+    Backward,
+}
+
+/// A line that moved, and how far its glow is gone (0 to 1).
+#[derive(Clone, Debug)]
+struct Glow {
+    transfer: Transfer,
+    age: f32,
+}
+
+/// The stage.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    layout: Layout,
+    version: u32,
+    size: (f32, f32),
+    sprites: Sprites,
+    counters: Counters,
+    activity: Activity,
+    busy_until_ms: Vec<f64>,
+    wall_ms: f64,
+    fold_ms: f64,
+    glows: Vec<Glow>,
+    last_transfer_ns: u64,
+    density: Vec<(Rect, u32, u32, Tone)>,
+    dense: bool,
+    calm: bool,
+    selected: Option<RqId>,
+    pinned: Pinned,
+    jumps: u64,
+    stale: bool,
+}
+
+impl Stage {
+    /// A stage of this size in CSS pixels, empty until the first [`Stage::update`].
+    pub fn new(topology: &Topology, width: f32, height: f32) -> Self {
+        Self {
+            layout: Layout::new(topology, &Activity::default(), width, height, Pinned::default()),
+            version: 1,
+            size: (width, height),
+            sprites: Sprites::default(),
+            counters: Counters::default(),
+            activity: Activity::default(),
+            busy_until_ms: Vec::new(),
+            wall_ms: 0.0,
+            fold_ms: f64::NEG_INFINITY,
+            glows: Vec::with_capacity(GLOWS_MAX),
+            last_transfer_ns: 0,
+            density: Vec::new(),
+            dense: false,
+            calm: false,
+            selected: None,
+            pinned: Pinned::default(),
+            jumps: u64::MAX,
+            stale: true,
+        }
+    }
+
+    /// The map.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Changes whenever the map does.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Boxes for the page to make focusable.
+    pub fn boxes(&self, topology: &Topology) -> Vec<LayoutBox> {
+        self.layout.boxes(topology)
+    }
+
+    /// Another size, CSS pixels.
+    pub fn resize(&mut self, width: f32, height: f32) {
+        self.stale |= self.size != (width, height);
+        self.size = (width, height);
+    }
+
+    /// Nothing flies any more: reduced motion.
+    pub fn set_calm(&mut self, on: bool) {
+        self.calm = on;
+    }
+
+    /// Marks a request.
+    pub fn select(&mut self, rq: Option<RqId>) {
+        self.selected = rq;
+    }
+
+    /// Whether requests are drawn as density.
+    pub fn is_dense(&self) -> bool {
+        self.dense
+    }
+
+    /// Brings the picture up to date: `dt_ms` of wall time have passed, `jumps` is [`crate::player::Player::jumps`].
+    /// True if the next frame would look different even if the scene stood still.
+    pub fn update(&mut self, scene: &Scene, dt_ms: f64, jumps: u64) -> bool {
+        let jumped = self.jumps != jumps;
+        self.jumps = jumps;
+        self.wall_ms += dt_ms.clamp(0.0, 1_000.0);
+        self.fold(scene, jumped);
+        self.glow(scene, dt_ms as f32, jumped);
+        let live = scene.live_len();
+        self.dense = live > if self.dense { MARKS_AGAIN } else { MARKS_MAX };
+        if self.dense {
+            self.sprites.begin(0, true);
+            self.sprites.finish(0.0, |_, _| (0.0, 0.0));
+            self.fill_density(scene);
+            return false;
+        }
+        self.move_sprites(scene, dt_ms as f32, jumped);
+        self.sprites.moving() || !self.glows.is_empty()
+    }
+
+    fn move_sprites(&mut self, scene: &Scene, dt_ms: f32, jumped: bool) {
+        let Self { layout, sprites, counters, calm, .. } = self;
+        let still = *calm || jumped;
+        sprites.begin(scene.slots(), still);
+        let corners = &layout.back;
+        let now = scene.now_ns();
+        goals::for_each(layout, scene, counters, |slot, request, goal| {
+            let mark = goals::look(request, now);
+            let key = u64::from(request.bio) + 1;
+            let home = home_of(layout, scene, request);
+            let was = sprites.get(slot).filter(|s| s.key == key).map(|_| sprites.look(slot));
+            let turns = mark.tone == Tone::Back && was.is_some_and(|l| live::look_of(l).tone != Tone::Back);
+            let via = if turns { Some(corners.as_slice()) } else { None };
+            let look = mark.index() as u32 | u32::from(request.task) << 8;
+            sprites.place(slot, key, look, goal, home, via, home);
+        });
+        // A bio that merged joins its request; everything else goes home to its task.
+        let merges: Vec<(u64, (f32, f32))> = scene
+            .merges()
+            .rev()
+            .take(8)
+            .filter_map(|m| {
+                let at = scene.slot_of(m.rq).and_then(|slot| sprites.get(slot))?;
+                Some((u64::from(m.bio) + 1, (at.x, at.y)))
+            })
+            .collect();
+        sprites.finish(dt_ms, |sprite, look| {
+            if let Some((_, at)) = merges.iter().find(|(key, _)| *key == sprite.key) {
+                return *at;
+            }
+            let task = (look >> 8) as usize;
+            let cpu = scene.tasks().get(task).map_or(0, |t| t.cpu);
+            layout.lane(cpu).map_or((0.0, 0.0), goals::home)
+        });
+    }
+
+    /// Decides which lanes and hctxs are shown, and lays out anew if that changed.
+    fn fold(&mut self, scene: &Scene, jumped: bool) {
+        let request = self.selected.and_then(|rq| scene.request(rq));
+        let pinned = Pinned {
+            cpu: request.map(|r| r.cpu),
+            hctx: request.map(|r| r.hctx).filter(|&h| h != crate::scene::NONE16),
+        };
+        let due = self.wall_ms - self.fold_ms >= FOLD_EVERY_MS || jumped;
+        if !due && !self.stale && pinned == self.pinned {
+            return;
+        }
+        let activity = if due || self.stale { self.observe(scene) } else { self.activity.clone() };
+        if due {
+            self.fold_ms = self.wall_ms;
+        }
+        let same = activity == self.activity && pinned == self.pinned && !self.stale;
+        if same {
+            return;
+        }
+        self.activity = activity;
+        self.pinned = pinned;
+        self.stale = false;
+        let layout = Layout::new(scene.topology(), &self.activity, self.size.0, self.size.1, pinned);
+        if layout != self.layout {
+            self.layout = layout;
+            self.version = self.version.wrapping_add(1);
+        }
+    }
+
+    /// Who is busy. Coarse steps and a few seconds of patience keep the lanes from dancing.
+    fn observe(&mut self, scene: &Scene) -> Activity {
+        let topology = scene.topology();
+        let (now, half) = (scene.now_ns(), scene.half_ns());
+        self.busy_until_ms.resize(topology.cpus.len(), f64::NEG_INFINITY);
+        let mut cpus = vec![0.0; topology.cpus.len()];
+        for (id, cpu) in scene.cpus().iter().enumerate() {
+            let c = id as CpuId;
+            let queues = topology.queues.len() as u16;
+            let load = cpu.load(now, half);
+            let stands = scene.standing_len(Standing::Submit(c))
+                + scene.standing_len(Standing::Hand(c))
+                + scene.standing_len(Standing::Completing(c))
+                + (0..queues).map(|q| scene.standing_len(Standing::Ctx(q, c))).sum::<u32>();
+            let shown = self.layout.lanes.iter().any(|l| l.row == super::layout::Row::Cpu(c));
+            let was = self.busy_until_ms[id] > self.wall_ms;
+            if load > 0.02 || stands > 0 {
+                self.busy_until_ms[id] = self.wall_ms + LANE_STAYS_MS;
+            }
+            if self.busy_until_ms[id] > self.wall_ms {
+                // A lane in view keeps its place unless another is clearly busier.
+                cpus[id] = if was && shown { 2.0 } else { 1.0 + f32::from(load > 0.5) * 0.5 };
+            }
+        }
+        for task in scene.tasks() {
+            if let Some(cpu) = cpus.get_mut(task.cpu as usize) {
+                *cpu = 4.0;
+            }
+        }
+        let hctxs = topology
+            .hctxs
+            .iter()
+            .zip(scene.hctxs())
+            .map(|(fixed, state)| {
+                let serves = fixed.cpus.iter().any(|&c| cpus.get(c as usize).is_some_and(|&s| s >= 4.0));
+                let busy = state.tags_in_use > 0 || state.running() > 0;
+                f32::from(u8::from(serves)) * 2.0 + f32::from(u8::from(busy))
+            })
+            .collect();
+        let objects = scene.objects().iter().map(|o| o.count > 0).collect();
+        Activity { cpus, hctxs, objects }
+    }
+
+    fn glow(&mut self, scene: &Scene, dt_ms: f32, jumped: bool) {
+        for glow in &mut self.glows {
+            glow.age += dt_ms / GLOW_MS;
+        }
+        self.glows.retain(|g| g.age < 1.0);
+        let now = scene.now_ns();
+        if jumped || self.last_transfer_ns > now {
+            self.glows.clear();
+            self.last_transfer_ns = now;
+        }
+        if self.calm {
+            // Stepwise: what moved at this very moment shows, nothing fades.
+            self.glows.clear();
+            let fresh = scene.transfers().rev().take_while(|t| t.at_ns + 200 > now).take(4);
+            self.glows.extend(fresh.map(|&transfer| Glow { transfer, age: 0.2 }));
+            return;
+        }
+        let room = GLOWS_MAX - self.glows.len();
+        let last = self.last_transfer_ns;
+        let fresh = scene.transfers().rev().take_while(|t| t.at_ns > last).take(room);
+        self.glows.extend(fresh.map(|&transfer| Glow { transfer, age: 0.0 }));
+        self.last_transfer_ns = scene.transfers().next_back().map_or(last, |t| t.at_ns.max(last));
+    }
+
+    fn fill_density(&mut self, scene: &Scene) {
+        let Self { density, layout, .. } = self;
+        density.clear();
+        let queues = scene.queues().len() as u16;
+        for lane in &layout.lanes {
+            let super::layout::Row::Cpu(cpu) = lane.row else { continue };
+            let ctx: u32 = (0..queues).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum();
+            density.push((lane.ctx, ctx, 32, Tone::Queued));
+            let plug: u32 = scene
+                .tasks()
+                .iter()
+                .enumerate()
+                .filter(|(_, t)| t.cpu == cpu)
+                .map(|(id, _)| scene.standing_len(Standing::Plug(id as u16)))
+                .sum();
+            density.push((lane.plug, plug, 16, Tone::Submit));
+            density.push((lane.done, scene.standing_len(Standing::Completing(cpu)), 8, Tone::Back));
+        }
+        for at in &layout.hctxs {
+            let Some(id) = at.hctx else { continue };
+            density.push((at.dispatch, scene.standing_len(Standing::DispatchList(id)), 64, Tone::Queued));
+        }
+        for at in &layout.devices {
+            let start = density.len();
+            density.push((at.engine, 0, 64, Tone::Device));
+            if let Some(units) = &at.units {
+                let inner = units.cells() / units.grid.count.max(1);
+                for cell in 0..units.cells() {
+                    let rect = units.inner_cell(cell / inner, cell % inner);
+                    density.push((rect.inset(0.5), 0, 4, Tone::Device));
+                }
+            }
+            for (_, request) in scene.standing_at(Standing::Device(at.queue)) {
+                let cell = goals::cell_of(at, request, scene.now_ns()).map_or(start, |i| start + 1 + i);
+                density[cell].1 += 1;
+            }
+        }
+    }
+
+    fn point_of(&self, slot: Slot) -> Option<(f32, f32)> {
+        self.sprites.get(slot).map(|s| (s.x, s.y))
+    }
+
+    /// What is at this point, requests before boxes and small boxes before large ones.
+    pub fn hit(&self, scene: &Scene, x: f32, y: f32) -> Option<Hit> {
+        let near = self
+            .sprites
+            .live()
+            .map(|(slot, s, _)| (slot, (s.x - x).hypot(s.y - y)))
+            .filter(|(_, d)| *d <= REACH.max(self.layout.dot * 1.5))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .and_then(|(slot, _)| scene.at(slot))
+            .filter(|r| r.rq != 0);
+        if let Some(request) = near {
+            return Some(Hit::Request(request.rq));
+        }
+        self.layout
+            .boxes(scene.topology())
+            .into_iter()
+            .filter(|b| b.rect.holds(x, y))
+            .min_by(|a, b| (a.rect.w * a.rect.h).total_cmp(&(b.rect.w * b.rect.h)))
+            .map(|b| Hit::Box(b.id))
+    }
+
+    /// The request after or before `current` on the way from task to device and back; within one place the older
+    /// one comes first. Without a current one: the first or last of all.
+    pub fn next_request(&self, scene: &Scene, current: Option<RqId>, direction: Direction) -> Option<RqId> {
+        let key = |r: &Request| (rank(r), r.rq);
+        let here = current.and_then(|rq| scene.slot_of(rq)).and_then(|slot| scene.at(slot)).map(key);
+        let all = || scene.live().map(|(_, r)| r).filter(|r| r.rq != 0).map(key);
+        let next = match (direction, here) {
+            (Direction::Forward, Some(here)) => all().filter(|k| *k > here).min(),
+            (Direction::Backward, Some(here)) => all().filter(|k| *k < here).max(),
+            _ => None,
+        };
+        let around = || match direction {
+            Direction::Forward => all().min(),
+            Direction::Backward => all().max(),
+        };
+        next.or_else(around).map(|(_, rq)| rq)
+    }
+}
+
+/// Place of a request on the way.
+fn rank(request: &Request) -> (u8, u16) {
+    match request.spot {
+        Spot::Submit(cpu) => (0, cpu),
+        Spot::TagWait(hctx) => (1, hctx),
+        Spot::Plug(task) => (2, task),
+        Spot::Ctx(cpu) => (3, cpu),
+        Spot::Elevator(queue) => (4, queue),
+        Spot::DispatchList(hctx) => (5, hctx),
+        Spot::Hand(cpu) => (6, cpu),
+        Spot::Device(queue) => (7, queue),
+        Spot::Completing(cpu) => (8, cpu),
+        Spot::Ring(task) | Spot::Done(task) => (9, task),
+    }
+}
+
+fn home_of(layout: &Layout, scene: &Scene, request: &Request) -> (f32, f32) {
+    let cpu = scene.tasks().get(request.task as usize).map_or(request.cpu, |t| t.cpu);
+    layout.lane(cpu).map_or((0.0, 0.0), goals::home)
+}
+
+/// How a request of this kind looks, for legends.
+pub fn mark_of(request: &Request, now_ns: u64) -> Mark {
+    goals::look(request, now_ns)
+}
+
+#[cfg(test)]
+mod tests;
