@@ -9,7 +9,7 @@ pub const JOB_MAX: usize = 64 * 1024;
 /// Most policy changes kept in the course of one run.
 pub const CHANGES_MAX: usize = 16;
 /// Slowest and fastest playing speed, simulated ns per second.
-pub const SPEED_RANGE: (f64, f64) = (1.0, 1e9);
+pub const SPEED_RANGE: (f64, f64) = (crate::player::SPEED_MIN, crate::player::SPEED_MAX);
 
 /// One of the two policies that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

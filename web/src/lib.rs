@@ -1,12 +1,37 @@
 //! mqscope-web: the page around [`mqscope_core`].
 //!
 //! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
-//! the log into what is where, [`draw`] paints that, the panels ask and show.
+//! the log into what is where, [`draw`] paints that, the panels ask and show. Modules without a word about browsers
+//! in their first line ([`config`], [`preset`], [`url`], [`job`], [`numbers`], [`narrate`], [`now`],
+//! [`words`]) are plain Rust.
 
+pub mod api;
+pub mod app;
+pub mod chart;
 pub mod config;
+pub mod crash;
 pub mod draw;
+pub mod job;
+pub mod narrate;
+pub mod now;
+pub mod numbers;
+pub mod panel;
 pub mod player;
 pub mod preset;
 pub mod scene;
+pub mod session;
 pub mod url;
 pub mod words;
+
+use wasm_bindgen::prelude::*;
+
+/// Starts the application where the page has a place for it; in any other page the module is a library only.
+#[wasm_bindgen(start)]
+pub fn start() {
+    let place = web_sys::window().and_then(|w| w.document()).and_then(|d| d.get_element_by_id("mqscope"));
+    if let Some(place) = place.and_then(|p| p.dyn_into::<web_sys::HtmlElement>().ok()) {
+        crash::hook();
+        place.set_inner_html("");
+        leptos::mount::mount_to(place, app::App).forget();
+    }
+}

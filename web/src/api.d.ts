@@ -1,0 +1,243 @@
+
+/** Everything a run needs. Left-out fields have their defaults. */
+export interface Scenario {
+  title?: string;
+  /** Seed of all random draws. */
+  seed?: number;
+  /** The run ends after this simulated time, or with the workload. */
+  duration_ns?: number;
+  /** Measured from here on. */
+  warmup_ns?: number;
+  /** Machine preset, such as "xeon-gold-6150-2s". */
+  machine?: string;
+  /** Kernel row, such as "4.14". */
+  kernel?: string;
+  /** Policy knobs overridden by name. */
+  set?: Record<string, string>;
+  /** Disks, in the order in which jobs number them. */
+  devices: Device[];
+  workload: Workload;
+}
+
+/** fio jobs (as parseFio gives them), or one thread that replays exact io_submit calls. */
+export type Workload = { jobs: Partial<Job>[] } | { batch: { name: string; steps: BatchStep[] } };
+
+export type BatchStep =
+  | { cpu: number }
+  | { submit: { op: "read" | "write"; device: number; offset: number; len: number }[] }
+  | "wait"
+  | { sleep: number };
+
+/** A disk and its queue settings. Left-out settings are those of the device preset or the kernel. */
+export interface Device {
+  name: string;
+  /** Device preset, such as "hba-r0-8ssd". */
+  model: string;
+  scheduler?: string;
+  nr_hw_queues?: number | null;
+  nr_requests?: number | null;
+  queue_depth?: number | null;
+  nomerges?: number;
+  rq_affinity?: number;
+  max_sectors_kb?: number | null;
+  completion_ns?: number | null;
+  size?: number | null;
+  dev?: [number, number] | null;
+}
+
+export type Amount = { bytes: number } | { percent: number };
+
+/** One fio job section, complete. */
+export interface Job {
+  name: string;
+  engine: "psync" | "libaio" | "io-uring";
+  pattern: "sequential" | "random";
+  /** Share of reads, percent. */
+  rwmixread: number;
+  /** Block size of reads and of writes, bytes. */
+  bs: [number, number];
+  iodepth: number;
+  iodepth_batch_submit: number;
+  iodepth_batch_complete_min: number;
+  iodepth_batch_complete_max: number;
+  iodepth_low: number;
+  numjobs: number;
+  /** Indices into Scenario.devices. */
+  files: number[];
+  offset: Amount;
+  offset_increment: Amount;
+  size: Amount | null;
+  io_size: Amount | null;
+  direct: boolean;
+  rate_iops: [number | null, number | null];
+  rate: [number | null, number | null];
+  rate_poisson: boolean;
+  thinktime_ns: number;
+  thinktime_blocks: number;
+  thinktime_spin_ns: number;
+  runtime_ns: number | null;
+  ramp_time_ns: number;
+  time_based: boolean;
+  startdelay_ns: number;
+  cpus_allowed: number[] | null;
+  cpus_split: boolean;
+  numa_node: number | null;
+  ioscheduler: string | null;
+  phase: number;
+  hipri: boolean;
+}
+
+/** Numbers of a run. Rates are over the measured window. */
+export interface Report {
+  title: string;
+  kernel: string;
+  end_ns: number;
+  window_ns: number;
+  events: number;
+  /** 16 hexadecimal digits; equal for equal scenarios everywhere. */
+  state_hash: string;
+  total: JobReport;
+  jobs: JobReport[];
+  queues: QueueReport[];
+  cpu: CpuReport;
+  /** Locks and lines, most time lost first. */
+  objects: ObjectReport[];
+  series: Series;
+  warnings: string[];
+}
+
+/** The application's view, as fio reports it. */
+export interface JobReport {
+  name: string;
+  processes: number;
+  ios: number;
+  reads: number;
+  iops: number;
+  /** Bytes per second. */
+  bandwidth: number;
+  slat: Latency;
+  clat: Latency;
+  lat: Latency;
+}
+
+export interface Latency {
+  count: number;
+  mean_ns: number;
+  min_ns: number;
+  max_ns: number;
+  /** At 1, 10, 50, 90, 95, 99, 99.9, 99.99 and 100 percent. */
+  percentiles_ns: number[];
+}
+
+/** The block layer's view, as iostat and btt report it. */
+export interface QueueReport {
+  name: string;
+  requests_per_s: number;
+  merges_per_s: number;
+  mean_sectors: number;
+  await_ns: number;
+  aqu_sz: number;
+  in_flight: number;
+  in_flight_max: number;
+  utilisation: number;
+  phases: Phases;
+  direct_issued: number;
+  inserted: number;
+  requeued: number;
+  foreign_dispatched: number;
+  runs: number;
+  empty_runs: number;
+  tag_waits: number;
+}
+
+/** Mean times between blktrace's letters, ns. */
+export interface Phases {
+  q2g_ns: number;
+  g2i_ns: number;
+  i2d_ns: number;
+  d2c_ns: number;
+  q2c_ns: number;
+}
+
+/** CPU time, per I/O where it ends in ns. */
+export interface CpuReport {
+  cpus: number;
+  busy_percent: number;
+  user_ns: number;
+  system_ns: number;
+  irq_ns: number;
+  softirq_ns: number;
+  spin_ns: number;
+  line_ns: number;
+  total_ns: number;
+}
+
+/** One class of locks or shared lines. */
+export interface ObjectReport {
+  class: string;
+  kind: string;
+  members: number;
+  per_io: number;
+  count: number;
+  contended: number;
+  mean_wait_ns: number;
+  transfers: number;
+  lost_ns: number;
+}
+
+/** Counters in equal buckets of time over the whole run. */
+export interface Series {
+  bucket_ns: number;
+  ios: number[];
+  bytes: number[];
+  lat_sum_ns: number[];
+}
+
+/** What a fio job text may refer to. */
+export interface FioContext {
+  /** Values of ${NAME}. */
+  variables?: Record<string, string>;
+  cpus?: number;
+  memory_mb?: number;
+  disks?: string[];
+  disk_bytes?: number | null;
+}
+
+/** What a fio job text comes to. */
+export interface ParsedFio {
+  /** Ready to run; empty if any diagnostic is an error. */
+  jobs: Job[];
+  /** What the text calls each disk; Job.files are indices into it. */
+  files: string[];
+  diagnostics: Diagnostic[];
+  /** Variables that need a value. */
+  asks: Ask[];
+  accepted: Accepted[];
+}
+
+export interface Diagnostic {
+  severity: "warning" | "error";
+  /** From 1; 0 where no line is to blame. */
+  line: number;
+  column: number;
+  message: string;
+  remedy: string;
+}
+
+export interface Ask {
+  name: string;
+  line: number;
+  column: number;
+  /** A value that a comment of the text gives as an example. */
+  hint: string | null;
+}
+
+/** An option that was accepted, and what became of it. */
+export interface Accepted {
+  line: number;
+  column: number;
+  section: string;
+  option: string;
+  value: string;
+  effect: "simulated" | "none" | "not-simulated";
+}

@@ -1,0 +1,141 @@
+//! The JavaScript API: the simulator without the page.
+//!
+//! `simulate` and `parseFio` take and give plain objects. Types for TypeScript stand below; a test holds them against
+//! what is really given.
+
+use mqscope_core::Sim;
+use mqscope_core::format::fio;
+use mqscope_core::scenario::Scenario;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::prelude::*;
+
+/// Most events of one call; a longer run is cut short with a warning, because the caller's page stands still.
+pub const EVENTS_MAX: u64 = 50_000_000;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("api.d.ts");
+
+/// Runs a scenario to its end and gives the report.
+///
+/// # Errors
+/// A readable `Error` if the scenario has a wrong shape, or names or values that are not known.
+#[wasm_bindgen(unchecked_return_type = "Report")]
+pub fn simulate(
+    #[wasm_bindgen(unchecked_param_type = "Scenario")] scenario: JsValue,
+) -> Result<JsValue, JsError> {
+    let scenario: Scenario = read(scenario, "scenario")?;
+    let mut sim = Sim::new(&scenario).map_err(|e| JsError::new(&e.to_string()))?;
+    let more = sim.run_events(EVENTS_MAX);
+    let mut report = sim.report();
+    if more {
+        report.warnings.push(format!(
+            "The run was cut short after {EVENTS_MAX} events at {} ns; shorten duration_ns for a whole one.",
+            sim.now_ns()
+        ));
+    }
+    write(&report)
+}
+
+/// Reads a fio job file, or shell text with fio command lines. Errors in the text are no exceptions: they are in
+/// `diagnostics`, and `jobs` is empty then.
+///
+/// # Errors
+/// A readable `Error` if the context has a wrong shape.
+#[wasm_bindgen(js_name = parseFio, unchecked_return_type = "ParsedFio")]
+pub fn parse_fio(
+    text: &str,
+    #[wasm_bindgen(unchecked_optional_param_type = "FioContext")] context: JsValue,
+) -> Result<JsValue, JsError> {
+    let context = match context.is_undefined() || context.is_null() {
+        true => fio::Context::default(),
+        false => read(context, "context")?,
+    };
+    write(&fio::parse(text.as_bytes(), &context))
+}
+
+fn read<T: DeserializeOwned>(value: JsValue, what: &str) -> Result<T, JsError> {
+    serde_wasm_bindgen::from_value(value)
+        .map_err(|e| JsError::new(&format!("the {what} has a wrong shape: {e}")))
+}
+
+fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {
+    let plain = serde_wasm_bindgen::Serializer::json_compatible();
+    value
+        .serialize(&plain)
+        .map_err(|e| JsError::new(&format!("the result cannot be given to JavaScript: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TYPES;
+    use mqscope_core::format::fio;
+    use mqscope_core::report::{JobReport, ObjectReport, QueueReport, Report};
+    use mqscope_core::scenario::{DeviceConfig, Scenario};
+    use mqscope_core::workload::{JobSpec, Workload};
+    use serde_json::Value;
+
+    /// Names of the fields of an `interface` in the TypeScript text.
+    fn declared(interface: &str) -> Vec<String> {
+        let start =
+            TYPES.find(&format!("interface {interface} {{")).unwrap_or_else(|| panic!("no {interface}"));
+        let body = &TYPES[start..start + TYPES[start..].find("\n}").expect("an end")];
+        let fields = body.lines().skip(1).map(str::trim).filter(|l| !l.starts_with(['/', '*']));
+        fields.filter_map(|l| Some(l.split_once(':')?.0.trim_end_matches('?').to_string())).collect()
+    }
+
+    fn json(value: &impl serde::Serialize) -> Value {
+        serde_json::to_value(value).expect("plain data")
+    }
+
+    fn check(interface: &str, value: &Value) {
+        let mut given: Vec<String> = value.as_object().expect(interface).keys().cloned().collect();
+        let mut declared = declared(interface);
+        given.sort();
+        declared.sort();
+        assert_eq!(declared, given, "{interface}");
+    }
+
+    #[test]
+    fn types_name_exactly_what_is_given() {
+        let report = Report {
+            jobs: vec![JobReport::default()],
+            queues: vec![QueueReport::default()],
+            objects: vec![ObjectReport::default()],
+            ..Report::default()
+        };
+        let report = json(&report);
+        check("Report", &report);
+        check("JobReport", &report["total"]);
+        check("Latency", &report["total"]["clat"]);
+        check("QueueReport", &report["queues"][0]);
+        check("Phases", &report["queues"][0]["phases"]);
+        check("CpuReport", &report["cpu"]);
+        check("ObjectReport", &report["objects"][0]);
+        check("Series", &report["series"]);
+
+        let scenario = Scenario {
+            title: String::new(),
+            seed: 1,
+            duration_ns: 1,
+            warmup_ns: 0,
+            machine: String::new(),
+            kernel: String::new(),
+            set: Default::default(),
+            devices: vec![DeviceConfig::new("sdb", "null")],
+            workload: Workload::Jobs(vec![JobSpec::default()]),
+        };
+        let scenario = json(&scenario);
+        check("Scenario", &scenario);
+        check("Device", &scenario["devices"][0]);
+        check("Job", &scenario["workload"]["jobs"][0]);
+
+        let parsed = fio::parse(b"[a]\nrw=randraed\niodepth=${N}\nbs=4k\n", &fio::Context::default());
+        let parsed = json(&parsed);
+        check("ParsedFio", &parsed);
+        check("Diagnostic", &parsed["diagnostics"][0]);
+        check("Ask", &parsed["asks"][0]);
+        check("Accepted", &parsed["accepted"][0]);
+        check("FioContext", &json(&fio::Context::default()));
+    }
+}

@@ -1,0 +1,97 @@
+//! The page as a whole.
+
+use crate::config::Theme;
+use crate::panel::{
+    Announcer, Charts, Compare, Contention, EventLog, Figures, Header, Inspector, Intro, KeySheet, Notices,
+    PolicyPanel, Stage, Transport, Workload, use_keys,
+};
+use crate::session::Session;
+use leptos::ev;
+use leptos::html::Dialog;
+use leptos::prelude::*;
+use leptos_use::{use_document_visibility, use_event_listener, use_media_query, use_preferred_dark};
+
+/// Whether dark colours are on, by choice or by the system.
+#[derive(Clone, Copy)]
+pub struct Dark(pub Memo<bool>);
+
+/// Whether the reader wants less motion.
+#[derive(Clone, Copy)]
+pub struct Calm(pub Signal<bool>);
+
+/// The page.
+#[component]
+pub fn App() -> impl IntoView {
+    let calm = use_media_query("(prefers-reduced-motion: reduce)");
+    provide_context(Calm(calm));
+    let session = Session::open(&window().location().hash().unwrap_or_default(), calm.get_untracked());
+    provide_context(session);
+
+    let system = use_preferred_dark();
+    let dark = Memo::new(move |_| match session.theme.get() {
+        Theme::Auto => system.get(),
+        theme => theme == Theme::Dark,
+    });
+    provide_context(Dark(dark));
+    Effect::new(move |_| {
+        let theme = session.theme.get();
+        if let Some(root) = document().document_element() {
+            let _ = match theme {
+                Theme::Auto => root.remove_attribute("data-theme"),
+                theme => root.set_attribute("data-theme", theme.word()),
+            };
+        }
+    });
+
+    let visibility = use_document_visibility();
+    Effect::new(move |_| {
+        session.set_hidden(Some(visibility.get() == web_sys::VisibilityState::Hidden), None)
+    });
+    let _ = use_event_listener(window(), ev::hashchange, move |_| {
+        session.load_fragment(&window().location().hash().unwrap_or_default());
+    });
+    let _ = use_event_listener(window(), ev::pagehide, move |_| session.save());
+    on_cleanup(move || session.close());
+
+    let sheet: NodeRef<Dialog> = NodeRef::new();
+    let open_sheet = Callback::new(move |()| {
+        if let Some(sheet) = sheet.get_untracked() {
+            let _ = sheet.show_modal();
+        }
+    });
+    use_keys(session, open_sheet);
+
+    view! {
+        <Header on_keys=open_sheet />
+        <main class="page">
+            <Notices />
+            <Intro />
+            <div class="upper">
+                <div class="scene">
+                    <Compare />
+                    <Stage />
+                    <Transport />
+                </div>
+                <div class="side">
+                    <PolicyPanel />
+                    <Inspector />
+                </div>
+            </div>
+            <Charts />
+            <Figures />
+            <Contention />
+            <div class="pair">
+                <Workload />
+                <EventLog />
+            </div>
+            <Announcer />
+        </main>
+        <footer class="foot">
+            <p>
+                "A simulation: one deterministic model of the Linux block layer, its locks and shared cache lines, and the \
+                 devices below. The same scenario and seed give the same run, to the nanosecond, everywhere."
+            </p>
+        </footer>
+        <KeySheet node=sheet />
+    }
+}

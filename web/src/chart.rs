@@ -1,0 +1,161 @@
+//! Line charts by plotters on a canvas, sharp at any pixel ratio.
+//!
+//! plotters counts in pixels of the canvas, so the canvas is made as large as the screen's pixels, and every length
+//! and font grows with it. Charts change a few times a second at most; the playhead is an element above them.
+
+use crate::draw::palette::{Palette, Rgb, Tone};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters_canvas::CanvasBackend;
+use web_sys::HtmlCanvasElement;
+
+/// Room left of the plot for its labels, CSS pixels.
+pub const LEFT: u32 = 56;
+/// Room right of the plot, CSS pixels.
+pub const RIGHT: u32 = 14;
+const TOP: u32 = 10;
+const BOTTOM: u32 = 26;
+
+/// A line of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Points in order of x.
+    pub points: Vec<(f64, f64)>,
+    /// Drawn broken, so that it differs by more than its colour.
+    pub broken: bool,
+}
+
+/// How the y axis goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// From 0, in equal steps.
+    Linear,
+    /// In decades.
+    Log,
+}
+
+/// A chart.
+pub struct Chart<'a> {
+    /// First and last x.
+    pub x: (f64, f64),
+    /// Labels on the x axis at most.
+    pub x_labels: usize,
+    /// Says an x.
+    pub say_x: &'a dyn Fn(f64) -> String,
+    /// Says a y.
+    pub say_y: &'a dyn Fn(f64) -> String,
+    /// The y axis.
+    pub scale: Scale,
+    /// At most two lines.
+    pub lines: &'a [Line],
+}
+
+/// The colours of the two lines.
+pub fn colours(palette: &Palette) -> [Rgb; 2] {
+    [palette.tone(Tone::Submit), palette.tone(Tone::Queued)]
+}
+
+fn rgb(c: Rgb) -> RGBColor {
+    RGBColor(c.0, c.1, c.2)
+}
+
+/// Lowest and highest y with some air, fit for the scale.
+pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
+    let values = || lines.iter().flat_map(|l| &l.points).map(|p| p.1).filter(|y| y.is_finite());
+    let high = values().fold(0.0, f64::max);
+    match scale {
+        Scale::Linear => (0.0, if high > 0.0 { high * 1.1 } else { 1.0 }),
+        Scale::Log => {
+            let low = values().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+            if low.is_finite() { (low * 0.7, (high * 1.4).max(low * 10.0)) } else { (1.0, 10.0) }
+        }
+    }
+}
+
+impl Chart<'_> {
+    /// Draws the chart, `width` and `height` in CSS pixels, `ratio` screen pixels each. An error of the canvas leaves
+    /// it empty; the table below has the numbers.
+    pub fn draw(&self, canvas: HtmlCanvasElement, width: f64, height: f64, ratio: f64, palette: &Palette) {
+        if width < 120.0 || height < 80.0 {
+            return;
+        }
+        // Setting the size also clears the canvas.
+        canvas.set_width((width * ratio).round() as u32);
+        canvas.set_height((height * ratio).round() as u32);
+        let Some(backend) = CanvasBackend::with_canvas_object(canvas) else { return };
+        let area = backend.into_drawing_area();
+        let y = y_range(self.lines, self.scale);
+        let drawn = match self.scale {
+            Scale::Linear => self.draw_on(&area, ratio, palette, y.0..y.1, 5),
+            Scale::Log => self.draw_on(&area, ratio, palette, (y.0..y.1).log_scale(), 6),
+        };
+        if let Err(error) = drawn {
+            web_sys::console::warn_1(&format!("a chart could not be drawn: {error}").into());
+        }
+    }
+
+    fn draw_on<Y>(
+        &self,
+        area: &DrawingArea<CanvasBackend, Shift>,
+        ratio: f64,
+        palette: &Palette,
+        y: Y,
+        y_labels: usize,
+    ) -> Result<(), String>
+    where
+        Y: plotters::coord::ranged1d::AsRangedCoord<Value = f64>,
+        Y::CoordDescType: plotters::coord::ranged1d::ValueFormatter<f64>,
+    {
+        let px = |css: u32| (f64::from(css) * ratio).round() as u32;
+        let words = |e: DrawingAreaErrorKind<_>| format!("{e:?}");
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(px(TOP))
+            .margin_right(px(RIGHT))
+            .x_label_area_size(px(BOTTOM))
+            .y_label_area_size(px(LEFT))
+            .build_cartesian_2d(self.x.0..self.x.1, y)
+            .map_err(words)?;
+        let text = ("system-ui, sans-serif", 12.0 * ratio).into_font().color(&rgb(palette.ink_3));
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(rgb(palette.line).stroke_width(px(1)))
+            .axis_style(rgb(palette.edge).stroke_width(px(1)))
+            .set_all_tick_mark_size(px(4))
+            .label_style(text)
+            .x_labels(self.x_labels)
+            .y_labels(y_labels)
+            .x_label_formatter(&|x| (self.say_x)(*x))
+            .y_label_formatter(&|y| (self.say_y)(*y))
+            .draw()
+            .map_err(words)?;
+        for (line, colour) in self.lines.iter().zip(colours(palette)) {
+            let style = rgb(colour).stroke_width(px(2));
+            let points = line.points.iter().copied().filter(|p| p.1.is_finite() && p.1 > 0.0);
+            if line.broken {
+                chart.draw_series(DashedLineSeries::new(points, px(6), px(4), style)).map_err(words)?;
+            } else {
+                chart.draw_series(LineSeries::new(points, style)).map_err(words)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_hold_every_point_and_survive_none() {
+        let line = |points: &[(f64, f64)]| vec![Line { points: points.to_vec(), broken: false }];
+        assert_eq!(y_range(&[], Scale::Linear), (0.0, 1.0));
+        assert_eq!(y_range(&[], Scale::Log), (1.0, 10.0));
+        assert_eq!(y_range(&line(&[(0.0, 0.0), (1.0, f64::NAN)]), Scale::Log), (1.0, 10.0));
+        let (low, high) = y_range(&line(&[(0.0, 50.0), (1.0, 8000.0)]), Scale::Log);
+        assert!(low < 50.0 && low > 0.0 && high > 8000.0);
+        let (low, high) = y_range(&line(&[(0.0, 100.0)]), Scale::Linear);
+        assert!(low == 0.0 && high > 100.0);
+    }
+}

@@ -1,0 +1,152 @@
+//! The text in the editor as a workload: a fio job or a batch script, with what its reader said. No browser here.
+
+use crate::preset::Preset;
+use mqscope_core::diag::Diagnostic;
+use mqscope_core::format::{fio, iob};
+use mqscope_core::host;
+use mqscope_core::scenario::{DeviceConfig, Scenario};
+use mqscope_core::workload::Workload;
+use std::collections::BTreeMap;
+
+/// What became of a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Errors and warnings, in line order.
+    pub findings: Vec<Diagnostic>,
+    /// Values the text asks for.
+    pub asks: Vec<fio::Ask>,
+    /// The scenario without policies; `None` if the text cannot be used.
+    pub base: Option<Scenario>,
+}
+
+impl Reading {
+    /// Findings that forbid a run.
+    pub fn errors(&self) -> usize {
+        self.findings.iter().filter(|f| f.is_error()).count()
+    }
+}
+
+/// Reads a text for a machine, with disks like a preset's.
+pub fn read(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &Preset) -> Reading {
+    if is_batch(text) { batch(text, preset) } else { fio(text, answers, machine, preset) }
+}
+
+/// Whether the first word that counts is one of a batch script's.
+fn is_batch(text: &str) -> bool {
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        .and_then(|line| line.split_whitespace().next())
+        .is_some_and(|word| ["cpu", "b", "wait", "sleep"].contains(&word))
+}
+
+fn batch(text: &str, preset: &Preset) -> Reading {
+    match iob::parse(text.as_bytes()) {
+        Err(findings) => Reading { findings, ..Reading::default() },
+        Ok(parsed) => {
+            let mut disks = preset.disks();
+            for index in disks.len()..usize::from(parsed.devices()) {
+                disks.push(DeviceConfig { name: format!("disk{index}"), ..disks[0].clone() });
+            }
+            let base = preset.scenario(disks, Workload::Batch(parsed.script));
+            Reading { findings: parsed.warnings, asks: Vec::new(), base: Some(base) }
+        }
+    }
+}
+
+fn fio(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &Preset) -> Reading {
+    let cpus = host::machine(machine).map_or(0, |m| m.cpus().into());
+    let context = fio::Context { variables: answers.clone(), cpus, ..fio::Context::default() };
+    let parsed = fio::parse(text.as_bytes(), &context);
+    let base =
+        parsed.is_ok().then(|| preset.scenario(disks(&parsed.files, preset), Workload::Jobs(parsed.jobs)));
+    Reading { findings: parsed.diagnostics, asks: parsed.asks, base }
+}
+
+/// One disk for each that the job names: the preset's of that name, or another one like its first.
+fn disks(files: &[String], preset: &Preset) -> Vec<DeviceConfig> {
+    let known = preset.disks();
+    let name = |file: &str, index: usize| match file.strip_prefix("/dev/") {
+        Some(name) if !name.is_empty() && !name.contains('/') => name.to_string(),
+        _ => known.get(index).map_or_else(|| format!("disk{index}"), |d| d.name.clone()),
+    };
+    let disk = |(index, file): (usize, &String)| {
+        let name = name(file, index);
+        known
+            .iter()
+            .find(|d| d.name == name)
+            .cloned()
+            .unwrap_or_else(|| DeviceConfig { name, ..known[0].clone() })
+    };
+    files.iter().enumerate().map(disk).collect()
+}
+
+/// Bytes of a file as text: UTF-8, UTF-16 with its mark, or Latin-1, which takes anything.
+pub fn decode(bytes: &[u8]) -> String {
+    let utf16 = |from: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|c| from([c[0], c[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => utf16(u16::from_be_bytes),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => text.trim_start_matches('\u{feff}').to_string(),
+            Err(_) => bytes.iter().map(|b| char::from(*b)).collect(),
+        },
+    }
+    .replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset;
+
+    fn read_plain(text: &str) -> Reading {
+        read(text, &BTreeMap::new(), "small", preset::first())
+    }
+
+    #[test]
+    fn every_preset_s_own_job_runs_without_a_finding() {
+        for preset in preset::all() {
+            let reading = read(preset.job, &BTreeMap::new(), preset.machine, preset);
+            assert_eq!(reading.findings, Vec::new(), "{}", preset.name);
+            let base = reading.base.expect(preset.name);
+            let names: Vec<_> = base.devices.iter().map(|d| d.name.as_str()).collect();
+            assert_eq!(names, preset.disks.iter().map(|(n, _)| *n).collect::<Vec<_>>(), "{}", preset.name);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_found_at_its_line_and_stops_the_run() {
+        let reading = read_plain("[a]\nrw=randraed\n");
+        assert!(reading.base.is_none());
+        assert!(reading.findings.iter().any(|f| f.is_error() && f.line == 2), "{:?}", reading.findings);
+    }
+
+    #[test]
+    fn a_batch_script_is_known_by_its_first_word() {
+        let reading = read_plain("# one call\ncpu 1\nb r@100+4 w1@300+8\nwait\n");
+        let base = reading.base.expect("a script");
+        assert_eq!(base.devices.len(), 2);
+        assert!(matches!(base.workload, Workload::Batch(_)));
+    }
+
+    #[test]
+    fn variables_are_asked_for_and_answered() {
+        let text = "[a]\nfilename=/dev/sdb\nrw=read\niodepth=${DEPTH}\n";
+        assert_eq!(read_plain(text).asks.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["DEPTH"]);
+        let answers = BTreeMap::from([(String::from("DEPTH"), String::from("8"))]);
+        let base = read(text, &answers, "small", preset::first()).base.expect("answered");
+        assert!(matches!(&base.workload, Workload::Jobs(jobs) if jobs[0].iodepth == 8));
+    }
+
+    #[test]
+    fn files_are_read_whatever_their_bytes() {
+        assert_eq!(decode(b"\xef\xbb\xbf[a]\r\nbs=4k"), "[a]\nbs=4k");
+        assert_eq!(decode(b"; caf\xe9"), "; café");
+        assert_eq!(decode(b"\xff\xfe[\0a\0]\0"), "[a]");
+        assert_eq!(decode(b""), "");
+    }
+}

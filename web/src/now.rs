@@ -1,0 +1,164 @@
+//! What is going on at the playhead, in one sentence, and what a part of the stage holds. No browser here.
+
+use crate::draw::layout::BoxId;
+use crate::scene::{NONE16, Scene, Spot, Standing};
+use crate::words;
+use mqscope_core::event::{CpuId, RqId};
+
+fn many(n: usize, one: &str, more: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {more}", words::grouped(n as u64)) }
+}
+
+/// Where all requests are, and who spins for what.
+pub fn sentence(scene: &Scene) -> String {
+    let mut at = [0usize; 6];
+    for (_, request) in scene.live() {
+        let place = match request.spot {
+            Spot::Submit(_) => continue,
+            Spot::Plug(_) => 0,
+            Spot::TagWait(_) => 1,
+            Spot::Ctx(_) | Spot::Elevator(_) | Spot::Hand(_) => 2,
+            Spot::DispatchList(_) => 3,
+            Spot::Device(_) => 4,
+            Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 5,
+        };
+        at[place] += 1;
+    }
+    let names = [
+        "in plugs",
+        "waiting for a tag",
+        "in ctx lists",
+        "on dispatch lists",
+        "with the device",
+        "on the way back",
+    ];
+    let parts: Vec<String> = at
+        .iter()
+        .zip(names)
+        .filter(|(n, _)| **n > 0)
+        .map(|(n, name)| format!("{} {name}", words::grouped(*n as u64)))
+        .collect();
+    let mut text = match parts.is_empty() {
+        true => String::from("Nothing is under way."),
+        false => format!("{}: {}.", many(scene.live_len(), "request", "requests"), parts.join(", ")),
+    };
+    let spinning = scene.cpus().iter().filter(|c| c.spin.is_some()).count();
+    if spinning > 0 {
+        let crowded = scene.objects().iter().enumerate().max_by_key(|(_, o)| o.waiting());
+        let name = crowded.and_then(|(i, _)| scene.topology().objects.get(i)).map_or("", |o| o.name.as_str());
+        text += &format!(" {}, most on {name}.", many(spinning, "CPU spins", "CPUs spin"));
+    }
+    text
+}
+
+fn cpu(scene: &Scene, cpu: CpuId) -> String {
+    let t = scene.topology();
+    let in_ctx: u32 = (0..t.queues.len() as u16).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum();
+    let plugs: u32 = (0..t.tasks.len() as u16)
+        .filter(|i| scene.tasks().get(usize::from(*i)).is_some_and(|task| task.cpu == cpu))
+        .map(|i| scene.standing_len(Standing::Plug(i)))
+        .sum();
+    let Some(state) = scene.cpus().get(usize::from(cpu)) else { return String::new() };
+    let doing = match (state.spin, state.frame()) {
+        (Some(spin), _) => {
+            let name = t.objects.get(spin.lock as usize).map_or("a lock", |o| o.name.as_str());
+            format!("spins on {name}, held by CPU {}", spin.holder)
+        }
+        (None, Some(frame)) => match t.tasks.get(usize::from(frame.task)) {
+            Some(task) => format!("runs {}", task.name),
+            None => format!("in a {:?}", frame.context).to_lowercase(),
+        },
+        (None, None) => String::from("idle"),
+    };
+    let load = f64::from(state.load(scene.now_ns(), scene.half_ns()));
+    format!("{doing}; {} busy of late; {plugs} in plugs, {in_ctx} in its ctx list", words::percent(load))
+}
+
+/// What a part of the stage holds now.
+pub fn part(scene: &Scene, id: &BoxId) -> String {
+    let t = scene.topology();
+    match *id {
+        BoxId::Cpu(id) => cpu(scene, id),
+        BoxId::FoldedCpus(socket) => {
+            let busy = |c: &(usize, &crate::scene::Cpu)| {
+                c.1.frame().is_some() && t.cpus.get(c.0).is_some_and(|x| x.socket == socket)
+            };
+            format!("{} of the node run something now", scene.cpus().iter().enumerate().filter(busy).count())
+        }
+        BoxId::Hctx(id) => {
+            let Some(hctx) = scene.hctxs().get(usize::from(id)) else { return String::new() };
+            let runners = match hctx.runners() {
+                [] => String::from("nobody runs it"),
+                [one] => format!("CPU {one} runs it"),
+                more => format!("{} CPUs run it", more.len()),
+            };
+            let waiting = scene.standing_len(Standing::DispatchList(id));
+            format!(
+                "{runners}; {waiting} on its dispatch list; dispatch_busy {}; {} runs so far",
+                hctx.dispatch_busy, hctx.runs
+            )
+        }
+        BoxId::FoldedHctxs => String::new(),
+        BoxId::Tags(id) => {
+            let Some(hctx) = scene.hctxs().get(usize::from(id)) else { return String::new() };
+            format!(
+                "{} in use; {} bios wait for one",
+                hctx.tags_in_use,
+                scene.standing_len(Standing::TagWait(id))
+            )
+        }
+        BoxId::Device(id) => {
+            let Some(queue) = scene.queues().get(usize::from(id)) else { return String::new() };
+            format!(
+                "{} with driver and device; {} issued, {} completed, {} refused so far",
+                scene.standing_len(Standing::Device(id)),
+                words::grouped(queue.issued),
+                words::grouped(queue.completed),
+                words::grouped(queue.requeued)
+            )
+        }
+        BoxId::Object(id) => {
+            let Some(o) = scene.objects().get(id as usize) else { return String::new() };
+            let holder = match o.holder {
+                Some((cpu, since)) => {
+                    format!(
+                        "held by CPU {cpu} for {}",
+                        words::span(scene.now_ns().saturating_sub(since) as f64)
+                    )
+                }
+                None if o.owner == NONE16 => String::from("not touched yet"),
+                None => format!("last at CPU {}", o.owner),
+            };
+            format!(
+                "{holder}; {} spin; taken {} times, {} of them contended; {} moves between CPUs; {} lost",
+                o.waiting(),
+                words::grouped(o.count),
+                words::grouped(o.contended),
+                words::grouped(o.transfers),
+                words::span(o.lost_ns as f64)
+            )
+        }
+    }
+}
+
+/// The first request that stands in a part of the stage.
+pub fn first_in(scene: &Scene, id: &BoxId) -> Option<RqId> {
+    let t = scene.topology();
+    let first = |place: Standing| scene.standing_at(place).map(|(_, r)| r.rq).find(|rq| *rq != 0);
+    match *id {
+        BoxId::Cpu(cpu) => {
+            let tasks = (0..t.tasks.len() as u16)
+                .filter(|i| scene.tasks().get(usize::from(*i)).is_some_and(|task| task.cpu == cpu));
+            let queues = 0..t.queues.len() as u16;
+            let places = [Standing::Submit(cpu), Standing::Hand(cpu), Standing::Completing(cpu)].into_iter();
+            places
+                .chain(queues.map(|q| Standing::Ctx(q, cpu)))
+                .chain(tasks.flat_map(|i| [Standing::Plug(i), Standing::Ring(i)]))
+                .find_map(first)
+        }
+        BoxId::Hctx(id) => first(Standing::DispatchList(id)),
+        BoxId::Tags(id) => first(Standing::TagWait(id)),
+        BoxId::Device(id) => first(Standing::Device(id)),
+        BoxId::FoldedCpus(_) | BoxId::FoldedHctxs | BoxId::Object(_) => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! A run for numbers alone, in slices short enough to leave the page alive. No browser here: the owner says when a
+//! slice is over.
+
+use crate::config::Policy;
+use mqscope_core::Sim;
+use mqscope_core::kernel::Knobs;
+use mqscope_core::report::Report;
+use mqscope_core::scenario::{Scenario, ScenarioError};
+
+/// Simulated time between two looks at the wall clock, ns: some hundred events at a million I/Os a second.
+const STRIDE_NS: u64 = 20_000;
+
+/// A run under way.
+pub struct Run {
+    sim: Sim,
+    changes: Vec<(u64, Knobs)>,
+    next: usize,
+    duration_ns: u64,
+    finished: bool,
+}
+
+/// Numbers of a run, whole or so far.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// The report.
+    pub report: Report,
+    /// Share of the run that is simulated, 0 to 1.
+    pub share: f64,
+    /// Whether the run is over.
+    pub finished: bool,
+}
+
+impl Run {
+    /// Begins a run of `scenario`, whose policy changes as `policy` says.
+    pub fn new(scenario: &Scenario, policy: &Policy) -> Result<Self, ScenarioError> {
+        let mut sim = Sim::new(scenario)?;
+        sim.log_mut().set_on(false);
+        let changes = policy.changes.iter().map(|c| (c.at_ns, c.rules.knobs())).collect();
+        Ok(Self { sim, changes, next: 0, duration_ns: scenario.duration_ns.max(1), finished: false })
+    }
+
+    /// Runs until `enough` says so or the run is over; true when it is over.
+    pub fn advance(&mut self, mut enough: impl FnMut() -> bool) -> bool {
+        while !self.finished {
+            let change = self.changes.get(self.next);
+            let next_event = self.sim.next_event_ns();
+            match (change, next_event) {
+                (_, None) => self.finished = true,
+                (Some((at, knobs)), Some(event)) if event > *at => {
+                    self.sim.set_knobs(knobs.clone());
+                    self.next += 1;
+                }
+                (change, Some(event)) => {
+                    let until = event.saturating_add(STRIDE_NS);
+                    let more = self.sim.run_until(change.map_or(until, |(at, _)| until.min(*at)));
+                    self.finished = !more;
+                }
+            }
+            if enough() {
+                break;
+            }
+        }
+        self.finished
+    }
+
+    /// How far it is, ns.
+    pub fn now_ns(&self) -> u64 {
+        self.sim.now_ns()
+    }
+
+    /// The numbers so far.
+    pub fn numbers(&self) -> Numbers {
+        let share = if self.finished { 1.0 } else { self.sim.now_ns() as f64 / self.duration_ns as f64 };
+        Numbers { report: self.sim.report(), share: share.clamp(0.0, 1.0), finished: self.finished }
+    }
+}

@@ -1,0 +1,270 @@
+//! IOPS over time and latency percentiles of both policies, each with a table of the same numbers.
+
+use crate::app::Dark;
+use crate::chart::{Chart, LEFT, Line, RIGHT, Scale};
+use crate::draw::palette::Palette;
+use crate::numbers::Numbers;
+use crate::session::Session;
+use crate::words;
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+use leptos_use::use_resize_observer;
+use mqscope_core::report::{PERCENTILES, Report};
+use std::sync::Arc;
+
+/// Most points of a line.
+const POINTS_MAX: usize = 120;
+
+/// Both charts.
+#[component]
+pub fn Charts() -> impl IntoView {
+    let session = Session::here();
+    let both = move || session.numbers.map(|n| n.get());
+    let iops = Memo::new(move |_| both().map(|n| n.map(|n| iops_line(&n.report)).unwrap_or_default()));
+    let latency = Memo::new(move |_| both().map(|n| n.map(|n| latency_line(&n)).unwrap_or_default()));
+    let end = Memo::new(move |_| {
+        let ends =
+            both().map(|n| n.map_or(0, |n| n.report.series.bucket_ns * n.report.series.ios.len() as u64));
+        ends[0].max(ends[1]).max(session.frame.get().duration_ns)
+    });
+    let draw_iops = move |lines: &[Line], paint: Paint| {
+        let end = end.get() as f64;
+        paint.draw(&Chart {
+            x: (0.0, end.max(1.0)),
+            x_labels: 6,
+            say_x: &words::span,
+            say_y: &words::short,
+            scale: Scale::Linear,
+            lines,
+        });
+    };
+    let draw_latency = move |lines: &[Line], paint: Paint| {
+        let last = (PERCENTILES.len() - 1) as f64;
+        paint.draw(&Chart {
+            x: (0.0, last),
+            x_labels: PERCENTILES.len(),
+            say_x: &|x| {
+                PERCENTILES
+                    .get(x.round() as usize)
+                    .filter(|_| x.fract() == 0.0)
+                    .map(percent)
+                    .unwrap_or_default()
+            },
+            say_y: &words::span,
+            scale: Scale::Log,
+            lines,
+        });
+    };
+    let share = Memo::new(move |_| {
+        let end = end.get().max(1);
+        (session.frame.get().now_ns as f64 / end as f64).min(1.0)
+    });
+    view! {
+        <section class="charts" aria-labelledby="charts-title">
+            <h2 id="charts-title" class="hidden-text">"Charts"</h2>
+            <figure class="panel chart">
+                <figcaption>
+                    <span class="chart-title">"I/Os per second over simulated time"</span>
+                    <Legend />
+                </figcaption>
+                <div class="chart-box">
+                    <ChartCanvas lines=iops draw=draw_iops label="I/Os per second over simulated time, one line for each policy" />
+                    <div
+                        class="playhead"
+                        aria-hidden="true"
+                        style:left=move || {
+                            format!("calc({LEFT}px + (100% - {}px) * {:.4})", LEFT + RIGHT, share.get())
+                        }
+                    ></div>
+                </div>
+                <details class="more">
+                    <summary>"The same as a table"</summary>
+                    <PointTable head="Time" lines=iops say_x=words::span say_y=words::short />
+                </details>
+            </figure>
+            <figure class="panel chart">
+                <figcaption>
+                    <span class="chart-title">"Completion latency by percentile"</span>
+                    <Legend />
+                </figcaption>
+                <div class="chart-box">
+                    <ChartCanvas
+                        lines=latency
+                        draw=draw_latency
+                        label="Completion latency by percentile, logarithmic, one line for each policy"
+                    />
+                </div>
+                <details class="more">
+                    <summary>"The same as a table"</summary>
+                    <PointTable
+                        head="Percentile"
+                        lines=latency
+                        say_x=|x| PERCENTILES.get(x as usize).map(percent).unwrap_or_default()
+                        say_y=words::span
+                    />
+                </details>
+            </figure>
+        </section>
+    }
+}
+
+fn percent(p: &f64) -> String {
+    match *p {
+        100.0 => String::from("max"),
+        p => format!("{p}"),
+    }
+}
+
+/// Completed I/Os as a rate, the last bucket left out because it may be cut short.
+fn iops_line(report: &Report) -> Vec<(f64, f64)> {
+    let series = &report.series;
+    let whole = series.ios.len().saturating_sub(1);
+    if series.bucket_ns == 0 || whole == 0 {
+        return Vec::new();
+    }
+    let joined = whole.div_ceil(POINTS_MAX);
+    let width = (series.bucket_ns * joined as u64) as f64;
+    series.ios[..whole]
+        .chunks_exact(joined)
+        .enumerate()
+        .map(|(i, ios)| {
+            let sum: u64 = ios.iter().map(|n| u64::from(*n)).sum();
+            ((i as f64 + 0.5) * width, sum as f64 / width * 1e9)
+        })
+        .collect()
+}
+
+fn latency_line(numbers: &Arc<Numbers>) -> Vec<(f64, f64)> {
+    let latency = &numbers.report.total.clat;
+    if latency.count == 0 {
+        return Vec::new();
+    }
+    latency.percentiles_ns.iter().enumerate().map(|(i, ns)| (i as f64, *ns as f64)).collect()
+}
+
+#[component]
+fn Legend() -> impl IntoView {
+    let session = Session::here();
+    view! {
+        <span class="chart-legend">
+            {crate::config::Side::BOTH
+                .map(|side| {
+                    let label = move || session.config.with(|c| c.policy(side).start.label());
+                    view! {
+                        <span class=format!("key {}", side.letter())>
+                            <svg viewBox="0 0 28 6" aria-hidden="true">
+                                <path d="M1 3H27" />
+                            </svg>
+                            {side.letter()}
+                            <span class="wide-only">": " {label}</span>
+                        </span>
+                    }
+                })
+                .collect_view()}
+        </span>
+    }
+}
+
+/// What a chart is drawn on.
+struct Paint {
+    canvas: web_sys::HtmlCanvasElement,
+    size: (f64, f64),
+    palette: Palette,
+}
+
+impl Paint {
+    fn draw(self, chart: &Chart) {
+        let ratio = window().device_pixel_ratio().clamp(0.5, 4.0);
+        chart.draw(self.canvas, self.size.0, self.size.1, ratio, &self.palette);
+    }
+}
+
+/// A canvas that follows its box, the colours and the numbers.
+#[component]
+fn ChartCanvas(
+    lines: Memo<[Vec<(f64, f64)>; 2]>,
+    draw: impl Fn(&[Line], Paint) + 'static,
+    label: &'static str,
+) -> impl IntoView {
+    let node: NodeRef<Div> = NodeRef::new();
+    let canvas: NodeRef<Canvas> = NodeRef::new();
+    let dark = expect_context::<Dark>().0;
+    let size = RwSignal::new((0.0, 0.0));
+    let _ = use_resize_observer(node, move |entries, _| {
+        let rect = entries[0].content_rect();
+        size.set((rect.width(), rect.height()));
+    });
+    Effect::new(move |_| {
+        let (size, dark) = (size.get(), dark.get());
+        let [a, b] = lines.get();
+        let lines = [Line { points: a, broken: false }, Line { points: b, broken: true }];
+        if let Some(canvas) = canvas.get() {
+            let palette = if dark { Palette::DARK } else { Palette::LIGHT };
+            draw(&lines, Paint { canvas, size, palette });
+        }
+    });
+    view! {
+        <div class="chart-canvas" node_ref=node>
+            <canvas node_ref=canvas role="img" aria-label=label></canvas>
+        </div>
+    }
+}
+
+/// The points of both lines, side by side.
+#[component]
+fn PointTable(
+    head: &'static str,
+    lines: Memo<[Vec<(f64, f64)>; 2]>,
+    say_x: fn(f64) -> String,
+    say_y: fn(f64) -> String,
+) -> impl IntoView {
+    let rows = move || {
+        let [a, b] = lines.get();
+        let y = |line: &[(f64, f64)], i: usize| line.get(i).map_or_else(|| String::from("–"), |p| say_y(p.1));
+        (0..a.len().max(b.len()))
+            .map(|i| {
+                let x = a.get(i).or(b.get(i)).map_or(f64::NAN, |p| p.0);
+                (say_x(x), y(&a, i), y(&b, i))
+            })
+            .collect::<Vec<_>>()
+    };
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label=format!("Table by {}", head.to_lowercase())>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">{head}</th>
+                        <th scope="col" class="num">"A"</th>
+                        <th scope="col" class="num">"B"</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    <For each=rows key=|row| row.clone() let((x, a, b))>
+                        <tr>
+                            <th scope="row">{x}</th>
+                            <td class="num">{a}</td>
+                            <td class="num">{b}</td>
+                        </tr>
+                    </For>
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mqscope_core::report::Series;
+
+    #[test]
+    fn a_rate_is_counted_over_whole_buckets() {
+        let series = Series { bucket_ns: 1_000_000, ios: vec![1_000, 2_000, 7], ..Series::default() };
+        let line = iops_line(&Report { series, ..Report::default() });
+        assert_eq!(line, [(500_000.0, 1e6), (1_500_000.0, 2e6)]);
+        assert!(iops_line(&Report::default()).is_empty());
+        let series = Series { bucket_ns: 1_000, ios: vec![1; 1_000], ..Series::default() };
+        let line = iops_line(&Report { series, ..Report::default() });
+        assert!(line.len() <= POINTS_MAX && line.iter().all(|p| (p.1 - 1e6).abs() < 1.0));
+    }
+}

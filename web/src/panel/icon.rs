@@ -1,0 +1,65 @@
+//! Line icons on a grid of 20, drawn with the text's colour.
+
+use leptos::prelude::*;
+
+/// What an icon shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Triangle.
+    Play,
+    /// Two bars.
+    Pause,
+    /// One event on.
+    Forward,
+    /// One event back.
+    Back,
+    /// To the start.
+    Start,
+    /// To the end.
+    End,
+    /// To the request's next stage.
+    Stage,
+    /// Sun and moon.
+    Theme,
+    /// Chain.
+    Link,
+    /// Keyboard.
+    Keys,
+    /// Cross.
+    Close,
+    /// Turning arrow.
+    Reset,
+}
+
+impl Shape {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Play => "M6 4v12l10-6z",
+            Self::Pause => "M6.5 4v12M13.5 4v12",
+            Self::Forward => "M5 10h7M9 6l4 4-4 4M16 5v10",
+            Self::Back => "M15 10H8M11 6l-4 4 4 4M4 5v10",
+            Self::Start => "M5 4v12M15 4l-7 6 7 6z",
+            Self::End => "M15 4v12M5 4l7 6-7 6z",
+            Self::Stage => "M3 10h5M12 10h5M8 7h4v6H8zM15 7.5 17.5 10 15 12.5",
+            Self::Theme => "M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14",
+            Self::Link => "M8 12l4-4M7 9 5 11a2.8 2.8 0 0 0 4 4l2-2M13 11l2-2a2.8 2.8 0 0 0-4-4L9 7",
+            Self::Keys => "M3 6h14v8H3zM6 9h.01M10 9h.01M14 9h.01M7 11.5h6",
+            Self::Close => "M5 5l10 10M15 5 5 15",
+            Self::Reset => "M5 8a6 6 0 1 1-.5 4M5 4v4h4",
+        }
+    }
+}
+
+/// An icon; the control it stands in has the name.
+#[component]
+pub fn Icon(
+    /// What it shows; may change.
+    #[prop(into)]
+    shape: Signal<Shape>,
+) -> impl IntoView {
+    view! {
+        <svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
+            <path d=move || shape.get().path() />
+        </svg>
+    }
+}

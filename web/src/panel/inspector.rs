@@ -1,0 +1,188 @@
+//! One request: where it has been, how long, what it waits for.
+
+use super::icon::{Icon, Shape};
+use crate::scene::{NEVER, NONE, Request, StoryKind, StoryLine};
+use crate::session::Session;
+use crate::words;
+use leptos::prelude::*;
+use mqscope_core::event::Op;
+
+/// What the panel shows, as plain values.
+#[derive(Clone, Debug, PartialEq)]
+struct Shown {
+    rq: u32,
+    what: String,
+    facts: Vec<(&'static str, String)>,
+    phases: Vec<(&'static str, u64)>,
+    lost: String,
+    lines: Vec<StoryLine>,
+    over: bool,
+}
+
+/// The panel.
+#[component]
+pub fn Inspector() -> impl IntoView {
+    let session = Session::here();
+    let shown = Memo::new(move |_| {
+        session.beat.track();
+        let rq = session.selected.get()?;
+        session.with_player(|p| {
+            let scene = p.scene();
+            scene.request(rq).map(|r| show(r, scene, p.now_ns()))
+        })?
+    });
+    let missing = Memo::new(move |_| session.selected.get().is_some() && shown.read().is_none());
+    view! {
+        <section class="panel inspector" id="inspector" aria-labelledby="inspector-title">
+            <div class="panel-head">
+                <h2 id="inspector-title">
+                    {move || shown.read().as_ref().map_or_else(|| String::from("Request"), |s| format!("Request {}", s.rq))}
+                </h2>
+                <span class="buttons">
+                    <button type="button" class="quiet" aria-keyshortcuts="n" on:click=move |_| session.select_next()>
+                        "Next"
+                    </button>
+                    <Show when=move || session.selected.get().is_some()>
+                        <button type="button" class="quiet" on:click=move |_| session.select(None)>
+                            <Icon shape=Shape::Close />
+                            <span class="hidden-text">"Deselect"</span>
+                        </button>
+                    </Show>
+                </span>
+            </div>
+            {move || match shown.get() {
+                Some(shown) => story(shown).into_any(),
+                None => {
+                    let text = if missing.get() {
+                        "This request is not under way here: it has not come yet, or it finished long ago. Move the playhead, or take the next one."
+                    } else {
+                        "Click a request on the stage, or press n, to see where it has been, how long it took and what it waits for. Press s to follow it stage by stage."
+                    };
+                    view! { <p class="empty">{text}</p> }.into_any()
+                }
+            }}
+        </section>
+    }
+}
+
+fn story(shown: Shown) -> impl IntoView {
+    let total = shown.phases.iter().map(|(_, ns)| ns).sum::<u64>().max(1) as f64;
+    view! {
+        <p class="request-what">{shown.what}</p>
+        <div class="phases" role="img" aria-label=phase_text(&shown.phases)>
+            {shown
+                .phases
+                .iter()
+                .filter(|(_, ns)| *ns > 0)
+                .map(|(name, ns)| {
+                    view! {
+                        <span
+                            class=format!("phase {}", name.to_lowercase())
+                            style:flex-grow=format!("{:.4}", (*ns as f64 / total).max(0.02))
+                        >
+                            {*name}
+                        </span>
+                    }
+                })
+                .collect_view()}
+        </div>
+        <dl class="facts">
+            {shown
+                .facts
+                .into_iter()
+                .map(|(term, value)| view! { <div><dt>{term}</dt><dd>{value}</dd></div> })
+                .collect_view()}
+        </dl>
+        {(!shown.lost.is_empty()).then(|| view! { <p class="lost">{format!("CPU time lost on it: {}.", shown.lost)}</p> })}
+        <ol class="story" tabindex="0" aria-label="Its way so far">
+            {shown.lines.into_iter().map(line).collect_view()}
+        </ol>
+        {shown.over.then(|| view! { <p class="empty">"It is over."</p> })}
+    }
+}
+
+fn line(line: StoryLine) -> impl IntoView {
+    let class = match line.kind {
+        StoryKind::Work => "work",
+        StoryKind::Wait => "wait",
+        StoryKind::Device => "device",
+        StoryKind::End => "end",
+    };
+    view! {
+        <li class=class class:ongoing=line.ongoing>
+            <span class="story-letter">{line.letter}</span>
+            <span class="story-what">
+                {line.what}
+                {(!line.cause.is_empty()).then(|| view! { <span class="story-cause">{line.cause}</span> })}
+                {(!line.function.is_empty()).then(|| view! { <code>{line.function}</code> })}
+            </span>
+            <span class="story-time">
+                {words::span(line.for_ns as f64)}
+                {line.ongoing.then_some(" so far")}
+            </span>
+        </li>
+    }
+}
+
+fn phase_text(phases: &[(&str, u64)]) -> String {
+    let parts: Vec<_> =
+        phases.iter().map(|(name, ns)| format!("{name} {}", words::span(*ns as f64))).collect();
+    parts.join(", ")
+}
+
+fn show(r: &Request, scene: &crate::scene::Scene, now: u64) -> Shown {
+    let t = scene.topology();
+    let op = match r.extent.op {
+        Op::Read => "Read",
+        Op::Write => "Write",
+    };
+    let disk = t.queues.get(r.queue as usize).map_or("?", |q| q.name.as_str());
+    let task = t.tasks.get(r.task as usize).map_or("a task", |t| t.name.as_str());
+    let hctx = t.hctxs.get(r.hctx as usize).map(|h| format!("{}", h.index));
+    let letters = r.letters;
+    let step = |from: u64, to: u64| match (from, to) {
+        (NEVER, _) => 0,
+        (from, NEVER) => now.saturating_sub(from),
+        (from, to) => to.saturating_sub(from),
+    };
+    // An absent letter passes its time on to the phase that ends with the next one.
+    let after_g = if letters.i == NEVER { letters.d } else { letters.i };
+    let mut phases = vec![("Q2G", step(letters.q, letters.g))];
+    if letters.g != NEVER {
+        if letters.i != NEVER {
+            phases.push(("G2I", step(letters.g, letters.i)));
+            phases.push(("I2D", step(letters.i, letters.d)));
+        } else {
+            phases.push(("G2D", step(letters.g, after_g)));
+        }
+    }
+    if letters.d != NEVER {
+        phases.push(("D2C", step(letters.d, letters.c)));
+    }
+    let mut facts = vec![
+        ("bio", if r.bios > 1 { format!("{} and {} merged", r.bio, r.bios - 1) } else { r.bio.to_string() }),
+        ("submitted on", format!("CPU {}", r.cpu)),
+    ];
+    if r.tag != NONE {
+        facts.push(("tag", r.tag.to_string()));
+    }
+    if let Some(hctx) = hctx {
+        facts.push(("hctx", hctx));
+    }
+    for (name, ns) in &phases {
+        facts.push((name, words::span(*ns as f64)));
+    }
+    Shown {
+        rq: r.rq,
+        what: format!(
+            "{op} of {} KiB at sector {} of {disk}, for {task}",
+            f64::from(r.extent.sectors) / 2.0,
+            words::grouped(r.extent.sector)
+        ),
+        facts,
+        phases,
+        lost: scene.lost_in_words(r),
+        lines: scene.story_of(r),
+        over: matches!(r.spot, crate::scene::Spot::Done(_)),
+    }
+}

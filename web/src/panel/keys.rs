@@ -1,0 +1,141 @@
+//! Single keys, and the sheet that lists them.
+
+use super::icon::{Icon, Shape};
+use crate::config::Side;
+use crate::session::Session;
+use leptos::ev;
+use leptos::html::Dialog;
+use leptos::prelude::*;
+use leptos_use::use_event_listener;
+use wasm_bindgen::JsCast;
+
+/// Half a second on the wall, in which an arrow key moves the playhead.
+const ARROW_S: f64 = 0.5;
+/// Factor of the speed for one press.
+const SPEED_STEP: f64 = 1.5;
+
+const KEYS: &[(&str, &str)] = &[
+    ("Space", "play or pause"),
+    (".", "one event on"),
+    (",", "one event back"),
+    ("s", "to the next stage of the selected request"),
+    ("n", "select the next request"),
+    ("Esc", "deselect"),
+    ("← →", "half a second back or on, at the present speed"),
+    ("↑ ↓", "faster, slower"),
+    ("Home End", "to the start, to the end"),
+    ("a b", "policy A or B on the stage"),
+    ("?", "this sheet"),
+];
+
+/// Whether the focused element needs this key itself.
+fn is_taken(event: &web_sys::KeyboardEvent, key: &str) -> bool {
+    let Some(element) = event.target().and_then(|t| t.dyn_into::<web_sys::Element>().ok()) else {
+        return false;
+    };
+    let tag = element.tag_name().to_ascii_lowercase();
+    let kind = element.get_attribute("type").unwrap_or_default();
+    let arrows = key.starts_with("Arrow") || matches!(key, "Home" | "End" | "PageUp" | "PageDown");
+    match tag.as_str() {
+        "textarea" | "select" => true,
+        "input" => match kind.as_str() {
+            "range" | "radio" => arrows || key == " ",
+            "checkbox" | "file" => key == " ",
+            _ => true,
+        },
+        "button" if arrows && element.class_list().contains("part") => true,
+        "button" | "a" | "summary" => key == " " || key == "Enter",
+        _ => {
+            let editable = element.get_attribute("contenteditable").is_some();
+            let inside = element.closest("dialog[open]").ok().flatten().is_some();
+            let scrolls = element.has_attribute("tabindex")
+                && arrows
+                && element.closest("#stage").ok().flatten().is_none();
+            editable || inside || scrolls
+        }
+    }
+}
+
+/// Listens for keys until the owner is gone.
+pub fn use_keys(session: Session, open_sheet: Callback<()>) {
+    let _ = use_event_listener(document(), ev::keydown, move |event: web_sys::KeyboardEvent| {
+        let key = event.key();
+        let free = !(event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented());
+        if !free || is_taken(&event, &key) {
+            return;
+        }
+        let typed = key.chars().count() == 1;
+        if typed && key != " " && !session.keys_on.get_untracked() {
+            return;
+        }
+        let half = (session.speed.get_untracked() * ARROW_S) as i64;
+        match key.as_str() {
+            " " => session.toggle(),
+            "." => session.step_event(),
+            "," => session.step_back(),
+            "s" => session.step_stage(),
+            "n" => session.select_next(),
+            "a" => session.show(Side::A),
+            "b" => session.show(Side::B),
+            "?" => open_sheet.run(()),
+            "Escape" if session.selected.get_untracked().is_some() => session.select(None),
+            "ArrowLeft" => session.seek_by(-half.max(1)),
+            "ArrowRight" => session.seek_by(half.max(1)),
+            "ArrowUp" => session.set_speed(session.speed.get_untracked() * SPEED_STEP),
+            "ArrowDown" => session.set_speed(session.speed.get_untracked() / SPEED_STEP),
+            "Home" => session.seek(0),
+            "End" => session.seek(session.frame.get_untracked().duration_ns),
+            _ => return,
+        }
+        event.prevent_default();
+    });
+}
+
+/// The sheet, a modal dialog.
+#[component]
+pub fn KeySheet(
+    /// The dialog, for who opens it.
+    node: NodeRef<Dialog>,
+) -> impl IntoView {
+    let session = Session::here();
+    let close = move |_| {
+        if let Some(dialog) = node.get_untracked() {
+            dialog.close();
+        }
+    };
+    view! {
+        <dialog class="sheet" node_ref=node aria-labelledby="keys-title">
+            <div class="panel-head">
+                <h2 id="keys-title">"Keys"</h2>
+                <button type="button" class="quiet" on:click=close>
+                    <Icon shape=Shape::Close />
+                    <span class="hidden-text">"Close"</span>
+                </button>
+            </div>
+            <dl class="keys">
+                {KEYS
+                    .iter()
+                    .map(|(keys, what)| {
+                        view! {
+                            <div>
+                                <dt>{keys.split(' ').map(|k| view! { <kbd>{k}</kbd> }).collect_view()}</dt>
+                                <dd>{*what}</dd>
+                            </div>
+                        }
+                    })
+                    .collect_view()}
+            </dl>
+            <p class="field inline">
+                <input
+                    type="checkbox"
+                    role="switch"
+                    class="switch"
+                    id="keys-on"
+                    prop:checked=session.keys_on
+                    on:change:target=move |e| session.keys_on.set(e.target().checked())
+                />
+                <label for="keys-on">"Single letters and signs work as keys"</label>
+            </p>
+        </dialog>
+    }
+}

@@ -1,0 +1,215 @@
+//! The stage: the picture, what stands in it for keyboards and screen readers, and what the marks mean.
+
+use crate::app::{Calm, Dark};
+use crate::draw::canvas::StageCanvas;
+use crate::draw::layout::{BoxId, LayoutBox};
+use crate::draw::palette::Palette;
+use crate::draw::stage::Hit;
+use crate::now;
+use crate::session::Session;
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+use leptos_use::{use_intersection_observer, use_resize_observer};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What the marks mean: class of the sample, words.
+const LEGEND: [(&str, &str); 7] = [
+    ("submit", "being submitted, in a plug"),
+    ("queued", "in a ctx or dispatch list"),
+    ("device", "with driver and device"),
+    ("back", "completed, on its way back"),
+    ("trouble", "refused; a lock that CPUs spin for"),
+    ("idle", "waits for a tag"),
+    ("write", "square: a write"),
+];
+
+/// The stage.
+#[component]
+pub fn Stage() -> impl IntoView {
+    let session = Session::here();
+    let (dark, calm) = (expect_context::<Dark>().0, expect_context::<Calm>().0);
+    let holder: NodeRef<Div> = NodeRef::new();
+    let canvas: NodeRef<Canvas> = NodeRef::new();
+    let boxes = RwSignal::new(Vec::<LayoutBox>::new());
+    let part = RwSignal::new(None::<LayoutBox>);
+    let picture: Rc<RefCell<Option<StageCanvas>>> = Rc::default();
+    let picture = StoredValue::new_local(picture);
+
+    let _ = use_intersection_observer(holder, move |entries, _| {
+        session.set_hidden(None, entries.last().map(|e| !e.is_intersecting()));
+    });
+    let size = RwSignal::new((0.0, 0.0));
+    let _ = use_resize_observer(holder, move |entries, _| {
+        let rect = entries[0].content_rect();
+        size.set((rect.width(), rect.height()));
+    });
+    Effect::new(move |_| {
+        let (size, calm) = (size.get(), calm.get());
+        let palette = if dark.get() { Palette::DARK } else { Palette::LIGHT };
+        let Some(canvas) = canvas.get() else { return };
+        let ratio = window().device_pixel_ratio();
+        let fresh = picture.with_value(|p| {
+            let mut p = p.borrow_mut();
+            let fresh = p.is_none();
+            if fresh {
+                *p = StageCanvas::new(canvas, palette);
+            }
+            if let Some(p) = p.as_mut() {
+                p.set_palette(palette);
+                p.set_calm(calm);
+                p.resize(size.0, size.1, ratio);
+            }
+            fresh
+        });
+        if fresh {
+            let (picture, mut shown) = (picture.get_value(), None);
+            session.set_painter(Some(Box::new(move |player, selected, dt_ms| {
+                let mut picture = picture.borrow_mut();
+                let Some(picture) = picture.as_mut() else { return false };
+                let more = picture.frame(player, selected, dt_ms);
+                if shown != Some(picture.version()) {
+                    shown = Some(picture.version());
+                    boxes.set(picture.boxes(player));
+                }
+                more
+            })));
+        }
+        session.redraw();
+    });
+    on_cleanup(move || session.set_painter(None));
+
+    let hit = move |e: &web_sys::MouseEvent| {
+        let (x, y) = (f64::from(e.offset_x()), f64::from(e.offset_y()));
+        session
+            .with_player(|p| picture.with_value(|c| c.borrow().as_ref().and_then(|c| c.hit(p, x, y))))
+            .flatten()
+    };
+    let box_of = move |id: &BoxId| boxes.with_untracked(|b| b.iter().find(|b| b.id == *id).cloned());
+    let on_click = move |e: web_sys::MouseEvent| match hit(&e) {
+        Some(Hit::Request(rq)) => session.select(Some(rq)),
+        Some(Hit::Box(id)) => {
+            part.set(box_of(&id));
+            if session.selected.get_untracked().is_some() {
+                session.select(None);
+            }
+        }
+        None => session.select(None),
+    };
+    let caption = Memo::new(move |_| {
+        session.beat.track();
+        session.with_player(|p| now::sentence(p.scene())).unwrap_or_default()
+    });
+    let part_text = Memo::new(move |_| {
+        session.beat.track();
+        let part = part.get()?;
+        let state = session.with_player(|p| now::part(p.scene(), &part.id)).unwrap_or_default();
+        Some((part.label, part.text, state))
+    });
+    view! {
+        <section class="stage-box" id="stage" aria-labelledby="stage-title">
+            <h2 id="stage-title" tabindex="-1" class="hidden-text">"Stage"</h2>
+            <div class="stage" node_ref=holder>
+                <canvas
+                    node_ref=canvas
+                    role="img"
+                    aria-label="The way of requests from tasks over ctx lists and hctxs to the devices and back. The parts follow as buttons."
+                    on:click=on_click
+                ></canvas>
+                <Parts boxes part />
+            </div>
+            <div class="stage-words">
+                <p class="stage-now">{caption}</p>
+                {move || match part_text.get() {
+                    None => view! {
+                        <p class="stage-part">"Click a request, a queue, a lock or a device to see what it holds."</p>
+                    }.into_any(),
+                    Some((label, text, state)) => view! {
+                        <p class="stage-part">
+                            <strong>{label}</strong>
+                            " "
+                            {text}
+                            {(!state.is_empty()).then(|| format!(". Now: {state}."))}
+                        </p>
+                    }.into_any(),
+                }}
+            </div>
+            <ul class="legend" aria-label="What the marks mean">
+                {LEGEND
+                    .iter()
+                    .map(|(class, words)| view! { <li><i class=format!("sample {class}") aria-hidden="true"></i>{*words}</li> })
+                    .collect_view()}
+            </ul>
+        </section>
+    }
+}
+
+/// The parts of the map as buttons over it: one stop of the tab key, arrows move on.
+#[component]
+fn Parts(boxes: RwSignal<Vec<LayoutBox>>, part: RwSignal<Option<LayoutBox>>) -> impl IntoView {
+    let session = Session::here();
+    let group: NodeRef<Div> = NodeRef::new();
+    let at = RwSignal::new(0usize);
+    let stop = Memo::new(move |_| at.get().min(boxes.read().len().saturating_sub(1)));
+    let on_key = move |e: web_sys::KeyboardEvent| {
+        let last = boxes.read_untracked().len().saturating_sub(1);
+        let now = stop.get_untracked();
+        let next = match e.key().as_str() {
+            "ArrowRight" | "ArrowDown" => (now + 1).min(last),
+            "ArrowLeft" | "ArrowUp" => now.saturating_sub(1),
+            "Home" => 0,
+            "End" => last,
+            _ => return,
+        };
+        e.prevent_default();
+        at.set(next);
+        let button = group.get_untracked().and_then(|g| g.children().item(next as u32));
+        if let Some(button) =
+            button.and_then(|b| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(b).ok())
+        {
+            let _ = button.focus();
+        }
+    };
+    view! {
+        <div
+            class="stage-parts"
+            node_ref=group
+            role="group"
+            aria-label="Parts of the stage: arrow keys go from one to the next, Enter selects the first request in it"
+            on:keydown=on_key
+        >
+            <For each=move || boxes.get().into_iter().enumerate() key=|(i, b)| (*i, b.id.clone(), corners(b)) let((index, b))>
+                {
+                    let (id, shown) = (b.id.clone(), b.clone());
+                    view! {
+                        <button
+                            type="button"
+                            class="part"
+                            tabindex=move || if stop.get() == index { "0" } else { "-1" }
+                            aria-label=format!("{}. {}", b.label, b.text)
+                            style:left=format!("{}px", b.rect.x)
+                            style:top=format!("{}px", b.rect.y)
+                            style:width=format!("{}px", b.rect.w)
+                            style:height=format!("{}px", b.rect.h)
+                            on:focus=move |_| {
+                                at.set(index);
+                                part.set(Some(shown.clone()));
+                            }
+                            on:click=move |_| {
+                                let first = session.with_player(|p| now::first_in(p.scene(), &id)).flatten();
+                                if first.is_some() {
+                                    session.select(first);
+                                }
+                            }
+                        ></button>
+                    }
+                }
+            </For>
+        </div>
+    }
+}
+
+/// A box's place as a key.
+fn corners(b: &LayoutBox) -> [i32; 4] {
+    [b.rect.x, b.rect.y, b.rect.w, b.rect.h].map(|v| v.round() as i32)
+}

@@ -1,0 +1,283 @@
+//! What the page knows and does: a handful of signals for the panels, and the players outside of them.
+//!
+//! Components read signals and call actions; only this file touches a player. The players live in one place that is
+//! no signal, and once a frame a small [`Frame`] is published. Nothing is scheduled while nothing moves.
+
+mod edit;
+mod frames;
+mod link;
+mod runs;
+
+pub use frames::Painter;
+
+use crate::config::{Config, Side, Theme, View};
+use crate::job::Reading;
+use crate::numbers::{Numbers, Run};
+use crate::player::Player;
+use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
+use leptos::prelude::*;
+use mqscope_core::event::RqId;
+use mqscope_core::scenario::Scenario;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What changes with every frame, small enough to be published that often.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// Playhead, ns.
+    pub now_ns: u64,
+    /// Length of the run, ns.
+    pub duration_ns: u64,
+    /// Whether nothing will happen any more.
+    pub ended: bool,
+}
+
+/// The state of the page.
+#[derive(Clone, Copy)]
+pub struct Session {
+    /// What runs.
+    pub config: RwSignal<Config>,
+    /// What the job's reader said.
+    pub reading: RwSignal<Reading>,
+    /// Text in the editor, which may differ from what runs.
+    pub draft: RwSignal<String>,
+    /// Policy on the stage.
+    pub side: RwSignal<Side>,
+    /// Simulated ns per second on the wall.
+    pub speed: RwSignal<f64>,
+    /// Whether it plays.
+    pub playing: RwSignal<bool>,
+    /// Selected request.
+    pub selected: RwSignal<Option<RqId>>,
+    /// Colours asked for.
+    pub theme: RwSignal<Theme>,
+    /// A policy change takes effect at the playhead instead of at the start.
+    pub from_now: RwSignal<bool>,
+    /// Single keys work.
+    pub keys_on: RwSignal<bool>,
+    /// Published each frame.
+    pub frame: RwSignal<Frame>,
+    /// Rises a few times a second while it plays, and whenever the picture changes otherwise.
+    pub beat: RwSignal<u32>,
+    /// What the user should know, until dismissed.
+    pub notices: RwSignal<Vec<String>>,
+    /// Said to screen readers: what the last step did.
+    pub said: RwSignal<String>,
+    /// Numbers of both policies over the whole run.
+    pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
+    local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
+}
+
+/// What is no business of signals.
+#[derive(Default)]
+struct Local {
+    base: Option<Scenario>,
+    players: [Option<Player>; 2],
+    runs: [Option<Run>; 2],
+    run_timer: bool,
+    /// The run on the stage is not known to its end yet.
+    unexplored: bool,
+    link_timer: bool,
+    published_ms: f64,
+    frame_handle: Option<AnimationFrameRequestHandle>,
+    last_ms: f64,
+    beat_ms: f64,
+    page_hidden: bool,
+    stage_hidden: bool,
+    painter: Option<Painter>,
+    last_link: String,
+}
+
+impl Session {
+    /// Reads the address and builds what it asks for. Signals belong to the current owner.
+    pub fn open(fragment: &str, reduced_motion: bool) -> Self {
+        let read = crate::url::read(fragment);
+        let session = Self {
+            config: RwSignal::new(read.config.clone()),
+            reading: RwSignal::new(Reading::default()),
+            draft: RwSignal::new(String::new()),
+            side: RwSignal::new(read.view.side),
+            speed: RwSignal::new(read.view.speed),
+            playing: RwSignal::new(false),
+            selected: RwSignal::new(None),
+            theme: RwSignal::new(read.view.theme),
+            from_now: RwSignal::new(true),
+            keys_on: RwSignal::new(true),
+            frame: RwSignal::new(Frame::default()),
+            beat: RwSignal::new(0),
+            notices: RwSignal::new(Vec::new()),
+            said: RwSignal::new(String::new()),
+            numbers: [RwSignal::new(None), RwSignal::new(None)],
+            local: StoredValue::new_local(Rc::default()),
+        };
+        session.load(read, reduced_motion);
+        session
+    }
+
+    /// The session of this page.
+    pub fn here() -> Self {
+        expect_context::<Self>()
+    }
+
+    /// How the page looks at the run now.
+    pub fn view(&self) -> View {
+        View {
+            side: self.side.get_untracked(),
+            t_ns: self.frame.get_untracked().now_ns,
+            speed: self.speed.get_untracked(),
+            playing: self.playing.get_untracked(),
+            selected: self.selected.get_untracked(),
+            theme: self.theme.get_untracked(),
+        }
+    }
+
+    /// Reads from the player on the stage; `None` while there is none. Tracks nothing: read [`Session::beat`] for that.
+    pub fn with_player<R>(&self, f: impl FnOnce(&Player) -> R) -> Option<R> {
+        let local = self.local.try_get_value()?;
+        let local = local.try_borrow().ok()?;
+        local.players[self.side.get_untracked().index()].as_ref().map(f)
+    }
+
+    /// Changes the player on the stage.
+    fn with_player_mut<R>(&self, f: impl FnOnce(&mut Player) -> R) -> Option<R> {
+        self.with_local(|local| local.players[self.side.get_untracked().index()].as_mut().map(f)).flatten()
+    }
+
+    fn with_local<R>(&self, f: impl FnOnce(&mut Local) -> R) -> Option<R> {
+        let local = self.local.try_get_value()?;
+        let mut local = local.try_borrow_mut().ok()?;
+        Some(f(&mut local))
+    }
+
+    /// Adds a message for the user; the oldest go when there are many.
+    pub fn notify(&self, message: impl Into<String>) {
+        const NOTICES_MAX: usize = 6;
+        self.notices.update(|n| {
+            n.push(message.into());
+            let excess = n.len().saturating_sub(NOTICES_MAX);
+            n.drain(..excess);
+        });
+    }
+
+    // --- playing ------------------------------------------------------------------------------------
+
+    /// Plays or pauses; from the end it plays from the start.
+    pub fn set_playing(&self, playing: bool) {
+        self.with_player_mut(|p| p.set_playing(playing));
+        self.with_local(|l| l.last_ms = 0.0);
+        self.playing.set(playing);
+        self.moved();
+    }
+
+    /// Plays if it is paused, pauses if it plays.
+    pub fn toggle(&self) {
+        self.set_playing(!self.playing.get_untracked());
+    }
+
+    /// Sets the speed, simulated ns per second.
+    pub fn set_speed(&self, speed: f64) {
+        let (low, high) = crate::config::SPEED_RANGE;
+        let speed = if speed.is_finite() { speed.clamp(low, high) } else { low };
+        self.with_player_mut(|p| p.set_speed(speed));
+        self.speed.set(speed);
+    }
+
+    /// Moves the playhead.
+    pub fn seek(&self, ns: u64) {
+        let end = self.frame.get_untracked().duration_ns;
+        self.with_player_mut(|p| p.seek(ns.min(end)));
+        self.moved();
+    }
+
+    /// Moves the playhead by so many ns.
+    pub fn seek_by(&self, delta_ns: i64) {
+        self.seek(self.frame.get_untracked().now_ns.saturating_add_signed(delta_ns));
+    }
+
+    /// One event on.
+    pub fn step_event(&self) {
+        self.pause_for_step();
+        self.with_player_mut(|p| p.step_event());
+        self.moved();
+        self.say_last_event();
+    }
+
+    /// One event back.
+    pub fn step_back(&self) {
+        self.pause_for_step();
+        self.with_player_mut(|p| p.step_back());
+        self.moved();
+        self.say_last_event();
+    }
+
+    /// On until the selected request does its next step; selects one first if there is none.
+    pub fn step_stage(&self) {
+        self.pause_for_step();
+        if self.selected.get_untracked().is_none() {
+            self.select_next();
+        }
+        if let Some(rq) = self.selected.get_untracked() {
+            self.with_player_mut(|p| p.step_stage(rq));
+            self.moved();
+            self.say_last_event();
+        }
+    }
+
+    fn pause_for_step(&self) {
+        if self.playing.get_untracked() {
+            self.with_player_mut(|p| p.set_playing(false));
+            self.playing.set(false);
+        }
+    }
+
+    fn say_last_event(&self) {
+        let words = self.with_player(|p| {
+            let event = p.recent_events().next_back()?;
+            let t = p.topology();
+            let (who, what) = (crate::narrate::actor(event, t), crate::narrate::sentence(event, t));
+            Some(format!("{}: {who} {what}", crate::words::moment(event.at_ns)))
+        });
+        self.said.set(words.flatten().unwrap_or_default());
+    }
+
+    // --- looking ------------------------------------------------------------------------------------
+
+    /// Selects a request, or none.
+    pub fn select(&self, rq: Option<RqId>) {
+        self.selected.set(rq);
+        self.moved();
+    }
+
+    /// Selects the request after the selected one among those under way.
+    pub fn select_next(&self) {
+        let selected = self.selected.get_untracked();
+        let next = self.with_player(|p| {
+            let mut live: Vec<RqId> = p.scene().live().map(|(_, r)| r.rq).filter(|rq| *rq != 0).collect();
+            live.sort_unstable();
+            let after = selected.and_then(|s| live.iter().copied().find(|rq| *rq > s));
+            after.or_else(|| live.first().copied())
+        });
+        if let Some(next) = next.flatten() {
+            self.select(Some(next));
+        }
+    }
+
+    /// Puts the other policy on the stage, at the same moment.
+    pub fn show(&self, side: Side) {
+        if side == self.side.get_untracked() {
+            return;
+        }
+        let (now, playing) = (self.frame.get_untracked().now_ns, self.playing.get_untracked());
+        self.side.set(side);
+        self.build(side, now);
+        self.with_player_mut(|p| p.set_playing(playing));
+        self.moved();
+    }
+
+    /// Light, dark, or as the system wishes.
+    pub fn set_theme(&self, theme: Theme) {
+        self.theme.set(theme);
+        self.moved();
+    }
+}

@@ -1,0 +1,205 @@
+//! Actions that change what runs.
+
+use super::Session;
+use crate::config::{Config, JOB_MAX, Rules, Side};
+use crate::job;
+use crate::player::Player;
+use crate::preset::{self, Preset};
+use crate::url::Read;
+use leptos::prelude::*;
+use mqscope_core::kernel;
+
+impl Session {
+    /// The preset that gives what the user did not say.
+    pub fn preset(&self) -> &'static Preset {
+        self.config.with_untracked(|c| preset::find(&c.preset)).unwrap_or_else(preset::first)
+    }
+
+    /// Takes over what an address says. With `still` it does not play by itself.
+    pub(super) fn load(&self, read: Read, still: bool) {
+        let Read { mut config, view, messages } = read;
+        let preset = preset::find(&config.preset).unwrap_or_else(preset::first);
+        let text = config.job.clone().unwrap_or_else(|| preset.job.to_string());
+        let machine = config.machine.clone().unwrap_or_else(|| preset.machine.into());
+        let mut reading = job::read(&text, &config.answers, &machine, preset);
+        self.draft.set(text);
+        for message in messages {
+            self.notify(message);
+        }
+        let base = reading.base.take().or_else(|| {
+            self.notify(
+                "The job in the address cannot run; the preset's own job runs until it is mended below.",
+            );
+            config.job = None;
+            job::read(preset.job, &config.answers, &machine, preset).base
+        });
+        self.with_local(|l| l.base = base);
+        self.reading.set(reading);
+        self.config.set(config);
+        self.side.set(view.side);
+        self.theme.set(view.theme);
+        self.selected.set(view.selected);
+        self.rebuild(view.t_ns);
+        self.set_speed(view.speed);
+        self.set_playing(view.playing && !still);
+    }
+
+    /// Starts from a preset, with nothing of the user's own but the colours.
+    pub fn load_preset(&self, name: &str) {
+        if let Some(preset) = preset::find(name) {
+            let view = crate::config::View { theme: self.theme.get_untracked(), ..preset.view() };
+            let still = !self.playing.get_untracked() && self.frame.get_untracked().now_ns > 0;
+            self.load(Read { config: preset.config(), view, messages: Vec::new() }, still);
+        }
+    }
+
+    /// Takes over an address that was typed or pasted while the page is open.
+    pub fn load_fragment(&self, fragment: &str) {
+        if !self.is_own_link(fragment) {
+            self.load(crate::url::read(fragment), false);
+        }
+    }
+
+    /// Reads the draft without running it.
+    pub fn check_draft(&self) {
+        let text = self.draft.get_untracked();
+        let preset = self.preset();
+        let reading = self.config.with_untracked(|c| {
+            job::read(&text, &c.answers, c.machine.as_deref().unwrap_or(preset.machine), preset)
+        });
+        self.reading.set(reading);
+    }
+
+    /// Reads the draft and, if it has no errors, runs it from the start; false if it has.
+    pub fn run_draft(&self) -> bool {
+        let text = self.draft.get_untracked();
+        if text.len() > JOB_MAX {
+            self.notify(format!("A job may have {JOB_MAX} bytes; this one has {}.", text.len()));
+            return false;
+        }
+        self.check_draft();
+        let Some(base) = self.reading.with_untracked(|r| r.base.clone()) else { return false };
+        self.with_local(|l| l.base = Some(base));
+        let preset = self.preset();
+        self.config.update(|c| {
+            c.job = (text != preset.job).then_some(text);
+            for policy in &mut c.policies {
+                policy.changes.clear();
+            }
+        });
+        self.selected.set(None);
+        self.rebuild(0);
+        self.set_playing(true);
+        true
+    }
+
+    /// A value for a variable of the job.
+    pub fn answer(&self, name: &str, value: &str) {
+        self.config.update(|c| {
+            c.answers.insert(name.into(), value.chars().take(1000).collect());
+        });
+        self.check_draft();
+    }
+
+    /// Changes the rules of the policy on the stage, from the playhead or from the start as the user chose.
+    pub fn set_rules(&self, edit: impl FnOnce(&mut Rules)) {
+        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
+        edit(&mut rules);
+        let from_now = self.from_now.get_untracked() && now > 0;
+        self.config.update(|c| {
+            let policy = &mut c.policies[side.index()];
+            if from_now { policy.change(now, rules.clone()) } else { policy.restart(rules.clone()) }
+        });
+        if from_now {
+            self.with_player_mut(|p| p.apply_from_now(rules.knobs()));
+            self.with_local(|l| l.unexplored = true);
+        } else {
+            self.forget_player(side);
+            self.build(side, now);
+        }
+        self.restart_run(side);
+        self.moved();
+    }
+
+    /// Another kernel row, without overrides.
+    pub fn set_kernel(&self, name: &str) {
+        if let Some(row) = kernel::row(name) {
+            self.set_rules(|rules| *rules = Rules::new(row.name, &[]));
+        }
+    }
+
+    /// One knob of the policy on the stage.
+    pub fn set_knob(&self, name: &str, value: &str) {
+        let mut probe = self.rules_now().knobs();
+        match probe.set(name, value) {
+            Ok(()) => self.set_rules(|rules| rules.set_knob(name, value)),
+            Err(error) => self.notify(error.to_string()),
+        }
+    }
+
+    /// The rules in force on the stage at the playhead.
+    pub fn rules_now(&self) -> Rules {
+        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        self.config.with_untracked(|c| c.policy(side).at(now).clone())
+    }
+
+    /// Changes machine, disks, seed or length, and starts over.
+    pub fn set_base(&self, edit: impl FnOnce(&mut Config)) {
+        self.config.update(edit);
+        self.rebuild(self.preset().t_ns.min(self.frame.get_untracked().now_ns));
+    }
+
+    /// Builds the stage's player and both runs for numbers anew.
+    fn rebuild(&self, t_ns: u64) {
+        for side in Side::BOTH {
+            self.forget_player(side);
+            self.numbers[side.index()].set(None);
+        }
+        self.build(self.side.get_untracked(), t_ns);
+        for side in Side::BOTH {
+            self.restart_run(side);
+        }
+        self.moved();
+    }
+
+    fn forget_player(&self, side: Side) {
+        self.with_local(|l| l.players[side.index()] = None);
+    }
+
+    /// Makes sure that a side has its player and that it stands at `t_ns`.
+    pub(super) fn build(&self, side: Side, t_ns: u64) {
+        let config = self.config.get_untracked();
+        let (speed, playing) = (self.speed.get_untracked(), self.playing.get_untracked());
+        let failed = self.with_local(|l| {
+            if l.players[side.index()].is_none() {
+                let scenario = match l.base.as_ref().map(|base| config.scenario(base, side)) {
+                    None => return Some(String::from("There is nothing to run.")),
+                    Some(Err(error)) => return Some(error.to_string()),
+                    Some(Ok(scenario)) => scenario,
+                };
+                let mut player = match Player::new(scenario) {
+                    Ok(player) => player,
+                    Err(error) => return Some(error.to_string()),
+                };
+                player.set_clock(super::frames::wall_ms);
+                for change in &config.policy(side).changes {
+                    player.seek(change.at_ns);
+                    player.apply_from_now(change.rules.knobs());
+                }
+                l.players[side.index()] = Some(player);
+            }
+            if let Some(player) = l.players[side.index()].as_mut() {
+                player.set_speed(speed);
+                player.set_playing(playing);
+                player.seek(t_ns);
+                l.unexplored = true;
+            }
+            None
+        });
+        self.continue_runs();
+        if let Some(message) = failed.flatten() {
+            self.notify(message);
+        }
+    }
+}

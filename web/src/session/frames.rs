@@ -1,0 +1,132 @@
+//! The frame loop: one request for a frame at a time, none while paused, hidden or off screen.
+
+use super::{Frame, Session};
+use crate::player::Player;
+use leptos::leptos_dom::helpers::request_animation_frame_with_handle;
+use leptos::prelude::*;
+use mqscope_core::event::RqId;
+
+/// Draws the player's scene with the selected request, so many wall ms after the last frame; true if it needs another
+/// frame to come to rest.
+pub type Painter = Box<dyn FnMut(&Player, Option<RqId>, f64) -> bool>;
+
+/// Time between two beats while playing, ms.
+const BEAT_MS: f64 = 200.0;
+/// Longest step of the wall clock in one frame, ms: after a sleep of the machine it goes on where it was.
+const STEP_MAX_MS: f64 = 100.0;
+
+/// The wall clock, ms.
+pub(super) fn wall_ms() -> f64 {
+    window().performance().map_or(0.0, |p| p.now())
+}
+
+impl Session {
+    /// Who draws from now on.
+    pub fn set_painter(&self, painter: Option<Painter>) {
+        self.with_local(|l| l.painter = painter);
+        self.redraw();
+    }
+
+    /// Asks for one frame.
+    pub fn redraw(&self) {
+        let session = *self;
+        self.with_local(|l| {
+            if l.frame_handle.is_none() && !l.page_hidden {
+                l.frame_handle = request_animation_frame_with_handle(move || session.on_frame()).ok();
+            }
+        });
+    }
+
+    /// The picture changed by other means than time: draw it and tell the slower readers.
+    pub(super) fn moved(&self) {
+        self.publish();
+        self.beat.update(|b| *b = b.wrapping_add(1));
+        self.redraw();
+        self.save_soon();
+    }
+
+    /// Whether the page or the stage is out of sight.
+    pub fn set_hidden(&self, page: Option<bool>, stage: Option<bool>) {
+        self.with_local(|l| {
+            l.page_hidden = page.unwrap_or(l.page_hidden);
+            l.stage_hidden = stage.unwrap_or(l.stage_hidden);
+            l.last_ms = 0.0;
+        });
+        self.redraw();
+        self.continue_runs();
+    }
+
+    /// Stops everything that is scheduled.
+    pub fn close(&self) {
+        self.with_local(|l| {
+            if let Some(handle) = l.frame_handle.take() {
+                handle.cancel();
+            }
+            l.painter = None;
+            l.players = [None, None];
+            l.runs = [None, None];
+        });
+    }
+
+    fn on_frame(&self) {
+        let Some(playing) = self.playing.try_get_untracked() else { return };
+        let now = wall_ms();
+        let selected = self.selected.get_untracked();
+        let side = self.side.get_untracked().index();
+        let more = self.with_local(|l| {
+            l.frame_handle = None;
+            let unseen = l.page_hidden || l.stage_hidden;
+            let passed = if l.last_ms > 0.0 { (now - l.last_ms).clamp(0.0, STEP_MAX_MS) } else { 0.0 };
+            l.last_ms = now;
+            let mut painter = l.painter.take();
+            let player = l.players[side].as_mut()?;
+            // A long seek goes on in ticks, also while it is paused.
+            let seeking = player.seeking().is_some();
+            if (playing || seeking) && !unseen {
+                player.tick(passed);
+            }
+            let settles = match painter.as_mut() {
+                Some(paint) if !unseen => paint(player, selected, passed),
+                _ => false,
+            };
+            l.painter = painter;
+            let beat = now - l.beat_ms >= BEAT_MS;
+            if beat {
+                l.beat_ms = now;
+            }
+            Some(((playing || seeking) && !unseen, settles, beat))
+        });
+        self.publish();
+        let Some((goes_on, settles, beat)) = more.flatten() else { return };
+        if playing && goes_on && self.frame.get_untracked().ended {
+            self.with_player_mut(|p| p.set_playing(false));
+            self.playing.set(false);
+            self.moved();
+        } else if goes_on {
+            if beat {
+                self.beat.update(|b| *b = b.wrapping_add(1));
+                self.save_soon();
+            }
+            self.redraw();
+        } else if settles {
+            self.redraw();
+        } else {
+            // The next frame comes after a pause, which is no time of the picture's.
+            self.with_local(|l| l.last_ms = 0.0);
+        }
+    }
+
+    /// Publishes the frame if it changed.
+    pub(super) fn publish(&self) {
+        let frame = self.with_player(|p| Frame {
+            now_ns: p.now_ns(),
+            duration_ns: p.duration_ns(),
+            ended: p.at_end(),
+        });
+        if let Some(frame) = frame
+            && frame != self.frame.get_untracked()
+        {
+            self.frame.set(frame);
+        }
+    }
+}

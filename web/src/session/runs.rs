@@ -1,0 +1,86 @@
+//! The two runs for numbers: computed in the background, in slices that leave the page alive.
+
+use super::Session;
+use super::frames::wall_ms;
+use crate::config::Side;
+use crate::numbers::Run;
+use crate::player::Player;
+use leptos::leptos_dom::helpers::set_timeout;
+use leptos::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest slice of work, ms. Far below the 50 ms from which on a page feels stuck.
+const SLICE_MS: f64 = 8.0;
+/// Time between two looks at numbers that are still growing, ms.
+const PUBLISH_MS: f64 = 250.0;
+/// Events that the player explores between two looks at the clock.
+const EXPLORE_EVENTS: u64 = 2_000;
+
+impl Session {
+    /// Begins the run of one side anew.
+    pub(super) fn restart_run(&self, side: Side) {
+        let config = self.config.get_untracked();
+        self.with_local(|l| {
+            let scenario = l.base.as_ref().and_then(|base| config.scenario(base, side).ok());
+            l.runs[side.index()] = scenario.and_then(|s| Run::new(&s, config.policy(side)).ok());
+        });
+        self.continue_runs();
+    }
+
+    /// Asks for the next slice if one is needed and none is asked for.
+    pub(super) fn continue_runs(&self) {
+        let session = *self;
+        self.with_local(|l| {
+            let open = l.runs.iter().any(Option::is_some) || l.unexplored;
+            if open && !l.run_timer && !l.page_hidden {
+                l.run_timer = true;
+                set_timeout(move || session.on_slice(), Duration::ZERO);
+            }
+        });
+    }
+
+    fn on_slice(&self) {
+        if self.beat.try_get_untracked().is_none() {
+            return;
+        }
+        let (start, side) = (wall_ms(), self.side.get_untracked().index());
+        let done = self.with_local(|l| {
+            l.run_timer = false;
+            // The side that is behind goes first, so both columns grow together.
+            let index = (0..2)
+                .filter(|i| l.runs[*i].is_some())
+                .min_by_key(|i| l.runs[*i].as_ref().map_or(u64::MAX, Run::now_ns));
+            let Some(index) = index else {
+                l.unexplored = explore(l.players[side].as_mut(), start);
+                return None;
+            };
+            let run = l.runs[index].as_mut()?;
+            let finished = run.advance(|| wall_ms() - start > SLICE_MS);
+            let due = finished || start - l.published_ms > PUBLISH_MS;
+            let numbers = due.then(|| Arc::new(run.numbers()));
+            if due {
+                l.published_ms = start;
+            }
+            if finished {
+                l.runs[index] = None;
+            }
+            Some((index, numbers))
+        });
+        if let Some((index, Some(numbers))) = done.flatten() {
+            self.numbers[index].set(Some(numbers));
+        }
+        self.continue_runs();
+    }
+}
+
+/// Explores the run on the stage ahead of the playhead for one slice; false when all of it is known.
+fn explore(player: Option<&mut Player>, start: f64) -> bool {
+    let Some(player) = player else { return false };
+    while wall_ms() - start < SLICE_MS {
+        if !player.explore(EXPLORE_EVENTS) {
+            return false;
+        }
+    }
+    true
+}
