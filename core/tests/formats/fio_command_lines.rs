@@ -164,6 +164,21 @@ fn cpu_binding_by_other_programs() {
 }
 
 #[test]
+fn prose_and_output_around_a_command() {
+    let text = "I don't see why:\n$ fio --name=a --filename=/dev/sda --direct=1 --bs=8k\n\
+                a: (g=0): rw=read, bs=(R) 8192B-8192B, ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n\
+                It's slow, isn't it? The \"old one was faster.\n$ fio --name=b --filename=/dev/sda --direct=1\n";
+    let parsed = read(text);
+    assert!(parsed.is_ok(), "{:#?}", parsed.diagnostics);
+    assert_eq!(parsed.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_some(&messages(&parsed), &["line 1", "commands that do not start fio are ignored"]);
+    let dash = read("fio --name=a \u{2013}rw=randread --filename=/dev/sda --direct=1");
+    assert_some(&messages(&dash), &["column 14", "typographic dash"]);
+    let blank = read("[j]\nrw=randread\u{a0}\nfilename=\u{a0}/dev/sda\ndirect=1\n");
+    assert_eq!((blank.files[0].as_str(), blank.jobs.len()), ("/dev/sda", 1));
+}
+
+#[test]
 fn bare_options_are_a_command_line_too() {
     let parsed = read("--name=a --filename=/dev/sda --direct=1 \\\n  --rw=randwrite\n");
     assert!(parsed.is_ok(), "{:#?}", parsed.diagnostics);

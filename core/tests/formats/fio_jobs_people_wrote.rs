@@ -79,7 +79,7 @@ fn mixes_rates_and_think_times() {
     let said = messages(&parsed);
     assert_eq!(said.len(), 2, "{said:#?}");
     assert_some(&said, &["line 13", "add up to 110", "60 % reads"]);
-    assert_some(&said, &["line 35", "'io_submit_mode' is not simulated", "latency under load differs"]);
+    assert_some(&said, &["line 35", "'io_submit_mode' has no effect here", "latency under load differs"]);
     let jobs = &parsed.jobs;
     assert_eq!(phases(jobs), [("oltp", 0), ("trickle", 0), ("burst", 0), ("poisson", 0)]);
     assert_eq!((jobs[0].rwmixread, jobs[0].rate_iops, jobs[0].bs), (60, [Some(500), Some(200)], [8192; 2]));
@@ -148,7 +148,7 @@ fn buffered_writes_with_fdatasync_run_with_warnings() {
     let said = messages(&parsed);
     assert_eq!(said.len(), 3, "{said:#?}");
     assert_some(&said, &["line 2", "buffered I/O (direct=0, fio's default)"]);
-    assert_some(&said, &["line 5", "'fdatasync' is not simulated", "Cache flushes"]);
+    assert_some(&said, &["line 5", "'fdatasync' has no effect here", "Cache flushes"]);
     assert_some(&said, &["line 8, column 4", "bs=2300 is not a multiple of 512 bytes", "2560"]);
     let job = &parsed.jobs[0];
     assert_eq!((job.engine, job.iodepth, job.bs, job.direct), (Engine::Psync, 1, [2560; 2], false));

@@ -150,7 +150,7 @@ impl Applier<'_> {
                 return;
             }
             Class::NotModelled => {
-                self.warn(entry.at, format!("'{}' is not simulated.", option.name), option.note);
+                self.warn(entry.at, format!("'{}' has no effect here.", option.name), option.note);
                 Effect::NotSimulated
             }
             Class::Modelled => {
@@ -264,7 +264,7 @@ impl Applier<'_> {
             "stonewall" => draft.stonewall = set(values::flag(value) == Some(true), at),
             "hipri" => {
                 draft.hipri = set(values::flag(value) == Some(true), at);
-                self.warn(at, "'hipri' is not simulated.", values::HIPRI_NOTE);
+                self.warn(at, "'hipri' has no effect here.", values::HIPRI_NOTE);
             }
             "thinktime" => draft.thinktime_ns = set(time_ns(value, values::USEC)?, at),
             "thinktime_spin" => draft.thinktime_spin_ns = set(time_ns(value, values::USEC)?, at),

@@ -18,6 +18,7 @@ mod source;
 mod units;
 mod values;
 mod words;
+mod wrappers;
 
 pub use options::names as option_names;
 pub use source::Ask;

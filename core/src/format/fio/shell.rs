@@ -108,14 +108,14 @@ pub(super) fn read(text: &str, variables: &mut Variables<'_>, findings: &mut Fin
 }
 
 /// A word with everything filled in.
-struct Filled {
-    text: String,
-    at: At,
+pub(super) struct Filled {
+    pub(super) text: String,
+    pub(super) at: At,
     value_at: At,
-    missing: bool,
+    pub(super) missing: bool,
 }
 
-struct Reader<'a, 'b> {
+pub(super) struct Reader<'a, 'b> {
     variables: &'a mut Variables<'b>,
     findings: &'a mut Findings,
     runs: Vec<Run>,
@@ -124,11 +124,11 @@ struct Reader<'a, 'b> {
 }
 
 impl Reader<'_, '_> {
-    fn warn(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn warn(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
         self.findings.add(Diagnostic::warning(at.line, at.column, message, remedy));
     }
 
-    fn error(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn error(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
         self.findings.add(Diagnostic::error(at.line, at.column, message, remedy));
     }
 
@@ -177,75 +177,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn assign(&mut self, word: &Word) {
+    pub(super) fn assign(&mut self, word: &Word) {
         let filled = self.fill(word);
         match filled.text.split_once('=') {
             Some((name, _)) if filled.missing => self.variables.assign_incomplete(name),
             Some((name, value)) => self.variables.assign(name, value.into()),
             None => {}
-        }
-    }
-
-    /// What stands before fio: assignments, and programs that start it. Gives options that say the same to fio.
-    fn wrappers(&mut self, words: &[Word]) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        let (mut program, mut pending) = (String::new(), None);
-        for word in words {
-            if assigned_name(word).is_some() {
-                self.assign(word);
-                continue;
-            }
-            let filled = self.fill(word);
-            let text = filled.text.as_str();
-            let entry = |name: &str, value: &str| Entry {
-                name: name.into(),
-                value: Some(value.into()),
-                at: filled.at,
-                value_at: filled.at,
-                missing: filled.missing,
-                blank_before_value: false,
-            };
-            if let Some(option) = pending.take() {
-                entries.push(entry(option, text));
-                continue;
-            }
-            let (flag, value) =
-                text.split_once('=').map_or((text, None), |(flag, value)| (flag, Some(value)));
-            let bind = match (program.as_str(), flag) {
-                ("numactl", "-N" | "--cpunodebind") => Some("numa_cpu_nodes"),
-                ("numactl", "-C" | "--physcpubind") | ("taskset", "-c" | "--cpu-list") => {
-                    Some("cpus_allowed")
-                }
-                _ => None,
-            };
-            match (bind, value) {
-                (Some(option), Some(value)) => entries.push(entry(option, value)),
-                (Some(option), None) => pending = Some(option),
-                (None, _) if program == "numactl" && text.starts_with("-N") => {
-                    entries.push(entry("numa_cpu_nodes", &text[2..]));
-                }
-                (None, _) if program == "taskset" && text.starts_with("0x") => {
-                    entries.push(entry("cpumask", text))
-                }
-                (None, _) if text.starts_with('-') => {}
-                (None, _) => self.wrapper(text, &mut program, filled.at),
-            }
-        }
-        entries
-    }
-
-    fn wrapper(&mut self, text: &str, program: &mut String, at: At) {
-        match text {
-            "do" | "then" | "else" | "for" | "while" | "until" | "if" => self.error(
-                at,
-                format!("fio stands inside '{text}': the shell's loops and conditions are not followed."),
-                "Write each fio command out.",
-            ),
-            "sudo" | "numactl" | "taskset" | "env" | "time" | "nohup" | "exec" | "command" | "nice"
-            | "ionice" | "chrt" | "timeout" | "stdbuf" => *program = text.into(),
-            // An operand of such a program: a user, a time, a node.
-            _ if !program.is_empty() => {}
-            other => self.warn(at, format!("'{}' before fio is ignored.", quote(other)), ""),
         }
     }
 
@@ -267,7 +204,7 @@ impl Reader<'_, '_> {
         all
     }
 
-    fn fill(&mut self, word: &Word) -> Filled {
+    pub(super) fn fill(&mut self, word: &Word) -> Filled {
         let mut filled = Filled { text: String::new(), at: word.at, value_at: word.value_at, missing: false };
         for piece in &word.pieces {
             let text = match piece {
@@ -377,6 +314,14 @@ impl Reader<'_, '_> {
     /// A word that is no option: fio opens it as a job file.
     fn stray(&mut self, word: &Filled, after: Option<&Filled>) {
         let shown = quote(&word.text);
+        if word.text.starts_with(['\u{2013}', '\u{2014}', '\u{2212}']) {
+            self.error(
+                word.at,
+                format!("'{shown}' starts with a typographic dash, as web pages make of two hyphens."),
+                "Write -- instead.",
+            );
+            return;
+        }
         let looks_like_file = word.text.contains(['.', '/']);
         match after.filter(|option| !looks_like_file && option.text.contains('=')) {
             Some(option) => self.error(
@@ -405,7 +350,7 @@ fn takes_value(name: &str) -> bool {
 }
 
 /// The variable that a word assigns.
-fn assigned_name(word: &Word) -> Option<&str> {
+pub(super) fn assigned_name(word: &Word) -> Option<&str> {
     match word.pieces.first() {
         Some(Piece::Text(text)) => {
             text.split_once('=').map(|(name, _)| name).filter(|name| is_variable_name(name))

@@ -122,6 +122,13 @@ impl Lexer {
         self.chars.get(self.next + ahead).map(|(c, _)| *c)
     }
 
+    /// Whether a quote that was just taken closes on its line. If not, it is an apostrophe of the text around the
+    /// commands, and must not swallow them.
+    fn closes_on_line(&self, quote: char) -> bool {
+        let rest = self.chars[self.next..].iter().map(|(c, _)| *c);
+        rest.take_while(|c| *c != '\n').any(|c| c == quote)
+    }
+
     fn take_while(&mut self, accept: impl Fn(char) -> bool) -> String {
         let taken: String =
             self.chars[self.next..].iter().map(|(c, _)| *c).take_while(|c| accept(*c)).collect();
@@ -151,6 +158,7 @@ impl Lexer {
             '&' => self.end_command(true),
             '<' if self.word.is_some() => self.placeholder(at),
             '<' | '>' => self.redirection(),
+            '\'' | '"' if !self.closes_on_line(c) => self.text(c.encode_utf8(&mut [0; 4]), at),
             '\'' => {
                 let text = self.take_while(|c| c != '\'');
                 self.next += 1;
