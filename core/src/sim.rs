@@ -100,6 +100,9 @@ impl Sim {
         let more = !self.ended();
         if more {
             self.now = self.now.max(until);
+        } else {
+            // Nothing happens any more before the end: the clock goes where a run at once leaves it.
+            self.handle_next(self.end_ns);
         }
         more
     }

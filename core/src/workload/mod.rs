@@ -97,8 +97,10 @@ pub struct JobSpec {
     /// O_DIRECT. Buffered I/O is not modelled yet; the reader warns.
     pub direct: bool,
     /// I/Os per second at most, for reads and writes.
+    #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
     pub rate_iops: [Option<u32>; 2],
     /// Bytes per second at most, for reads and writes.
+    #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
     pub rate: [Option<u64>; 2],
     /// Arrivals follow a Poisson process instead of equal steps.
     pub rate_poisson: bool,
@@ -167,6 +169,52 @@ impl Default for JobSpec {
             phase: 0,
             hipri: false,
         }
+    }
+}
+
+/// Text form of a limit for reads and one for writes, either of which may be missing: `{ read = 1000 }`, as TOML has no
+/// word for a missing element of an array. `[1000, null]` is read as well.
+mod pair {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Named<T> {
+        #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+        read: Option<T>,
+        #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+        write: Option<T>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either<T> {
+        Array([Option<T>; 2]),
+        Table(Named<T>),
+    }
+
+    fn none<T>() -> Option<T> {
+        None
+    }
+
+    pub(super) fn is_empty<T>(pair: &[Option<T>; 2]) -> bool {
+        pair.iter().all(Option::is_none)
+    }
+
+    pub(super) fn serialize<T: Serialize + Copy, S: Serializer>(
+        [read, write]: &[Option<T>; 2],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Named { read: *read, write: *write }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[Option<T>; 2], D::Error> {
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Array(pair) => pair,
+            Either::Table(Named { read, write }) => [read, write],
+        })
     }
 }
 

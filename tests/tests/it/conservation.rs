@@ -1,6 +1,6 @@
 //! Nothing is lost and nothing is doubled: bios, requests, tags, depth, locks.
 
-use crate::scenarios;
+use crate::scenarios::{self, Shown};
 use mqscope_core::Sim;
 use mqscope_core::scenario::Scenario;
 use mqscope_tests::audit::Audit;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Runs to the end and audits the log as it goes.
-fn audited(scenario: &Scenario) -> (Sim, Audit) {
+pub fn audited(scenario: &Scenario) -> (Sim, Audit) {
     let mut sim = Sim::new(scenario).unwrap_or_else(|e| panic!("the scenario is refused: {e}"));
     sim.log_mut().set_on(true);
     let mut audit = Audit::default();
@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(scenarios::config())]
 
     #[test]
-    fn what_is_queued_ends_once_and_what_is_taken_is_given_back(scenario in scenarios::any()) {
+    fn what_is_queued_ends_once_and_what_is_taken_is_given_back(Shown(scenario) in scenarios::any()) {
         let (sim, audit) = audited(&scenario);
         prop_assert!(sim.now_ns() < scenario.duration_ns, "the workload did not end by itself");
         prop_assert!(audit.bios() > 0 && audit.requests() > 0);
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_that_is_cut_short_breaks_no_rule_either(mut scenario in scenarios::any(), us in 1_u64..2_000) {
+    fn a_run_that_is_cut_short_breaks_no_rule_either(Shown(mut scenario) in scenarios::any(), us in 1_u64..2_000) {
         scenario.duration_ns = us * 1_000;
         let (_, audit) = audited(&scenario);
         prop_assert!(audit.violations().is_empty(), "{}", audit.violations().join("\n"));

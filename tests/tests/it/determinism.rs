@@ -1,6 +1,6 @@
 //! The same scenario and seed give the same run, however it is driven and wherever it is compiled for.
 
-use crate::scenarios;
+use crate::scenarios::{self, Shown};
 use mqscope_tests::determinism::{Way, outcome, same_in_all_ways};
 use mqscope_tests::golden;
 use proptest::prelude::*;
@@ -46,12 +46,18 @@ proptest! {
     #![proptest_config(scenarios::config())]
 
     #[test]
-    fn random_scenarios_end_the_same_in_all_ways(scenario in scenarios::any()) {
+    fn random_scenarios_end_the_same_in_all_ways(Shown(scenario) in scenarios::any()) {
         same_in_all_ways(&scenario);
     }
 
     #[test]
-    fn any_checkpoint_continues_as_the_original(scenario in scenarios::any(), permille in 0_u64..1000) {
+    fn runs_that_are_cut_short_end_the_same_in_all_ways(Shown(mut scenario) in scenarios::any(), us in 1_u64..2_000) {
+        scenario.duration_ns = us * 1_000;
+        same_in_all_ways(&scenario);
+    }
+
+    #[test]
+    fn any_checkpoint_continues_as_the_original(Shown(scenario) in scenarios::any(), permille in 0_u64..1000) {
         let events = outcome(&scenario, Way::AtOnce).events;
         outcome(&scenario, Way::Restored(events * permille / 1000));
     }

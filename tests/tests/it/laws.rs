@@ -1,6 +1,6 @@
 //! Laws of queues that hold whatever the policy is, and the report's numbers against those of the log.
 
-use crate::scenarios;
+use crate::scenarios::{self, Shown};
 use mqscope_core::Sim;
 use mqscope_core::event::QueueId;
 use mqscope_core::report::Report;
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(scenarios::config())]
 
     #[test]
-    fn little_holds_for_every_queue(scenario in scenarios::any()) {
+    fn little_holds_for_every_queue(Shown(scenario) in scenarios::any()) {
         let (report, _) = counted(&scenario);
         for q in &report.queues {
             near("aqu-sz", q.aqu_sz, q.requests_per_s * q.await_ns / 1e9, TOLERANCE);
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn the_report_says_what_the_log_says(scenario in scenarios::any()) {
+    fn the_report_says_what_the_log_says(Shown(scenario) in scenarios::any()) {
         let (report, counts) = counted(&scenario);
         let window = report.window_ns as f64;
         let per_s = |n: u64| n as f64 * 1e9 / window;

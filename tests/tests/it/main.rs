@@ -3,6 +3,8 @@
 mod appendix_a;
 mod conservation;
 mod determinism;
+mod found;
 mod laws;
 mod recorded_kernels;
 mod scenarios;
+mod text_form;

@@ -1,0 +1,75 @@
+//! Scenarios that once broke a rule, found by the properties and kept as they were found.
+
+use crate::conservation::audited;
+use mqscope_core::scenario::Scenario;
+
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// Runs it to its end, which must come by itself, and audits it.
+fn ends_without_violation(toml: &str) {
+    let scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
+    let (sim, audit) = audited(&scenario);
+    assert!(sim.now_ns() < scenario.duration_ns, "the workload did not end by itself");
+    let violations = audit.finish();
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+/// The adapter takes one command; the second hctx, refused by the host, must be run when that command is done
+/// (`scsi_run_queue` looks at the starved list).
+#[test]
+fn a_host_that_is_full_runs_the_other_hctx_later() {
+    ends_without_violation(
+        r#"
+        seed = 0
+        duration_ns = 60000000000
+        machine = "small"
+        kernel = "6.1"
+
+        [[devices]]
+        name = "sda"
+        model = "hba-r0-8ssd"
+        nr_hw_queues = 2
+        nr_requests = 1
+
+        [[workload.jobs]]
+        name = "two"
+        engine = "psync"
+        rwmixread = 0
+        bs = [512, 512]
+        numjobs = 2
+        size = { bytes = 67108864 }
+        io_size = { bytes = 512 }
+        "#,
+    );
+}
+
+/// Two volumes of one adapter share its tags, so they cannot have different numbers of them.
+#[test]
+fn volumes_of_one_adapter_have_the_tags_of_the_adapter() {
+    ends_without_violation(
+        r#"
+        seed = 0
+        duration_ns = 60000000000
+        machine = "small"
+        kernel = "4.14"
+
+        [[devices]]
+        name = "sda"
+        model = "hba-r0-8ssd"
+
+        [[devices]]
+        name = "sdb"
+        model = "hba-r0-8ssd"
+        nr_requests = 1
+
+        [[workload.jobs]]
+        name = "both"
+        engine = "psync"
+        bs = [512, 512]
+        files = [0, 1]
+        size = { bytes = 67108864 }
+        io_size = { bytes = 1024 }
+        "#,
+    );
+}
