@@ -5,8 +5,8 @@
 //! would ignore in silence (an unknown unit, a fraction, a stray word) is an error, because the job would be
 //! another one than its author thinks.
 //!
-//! Text becomes [`source`] sections ([`ini`] or [`shell`]); sections become a [`draft`] by the rules of
-//! inheritance; a draft becomes a [`job`]; [`place`] puts files on disks.
+//! Text becomes sections (`ini`, `shell`); sections become a draft by the rules of inheritance (`draft`); a draft
+//! becomes a job with fio's defaults (`job`); files are put on disks (`place`).
 
 mod draft;
 mod ini;
