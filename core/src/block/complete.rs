@@ -79,7 +79,7 @@ impl Sim {
                 }
                 if driver == Driver::Nvme && self.knobs.nvme_shared_lock {
                     let lock = self.hctxs[hctx as usize].sq_lock;
-                    return if self.lock(c, lock) { Flow::Pay(frame(6)) } else { Flow::Spin(frame(6)) };
+                    return if self.lock(c, lock) { Flow::Go(frame(6)) } else { Flow::Spin(frame(6)) };
                 }
                 self.charge(c, self.costs.complete / 3);
                 Flow::Pay(frame(1))
@@ -156,7 +156,7 @@ impl Sim {
                         Frame::RunHwQueue { pc: 0, hctx, run_async: true },
                     );
                 }
-                Flow::Pay(self.after_free(queue))
+                Flow::Go(self.after_free(queue))
             }
             _ => unreachable!("complete has no step {pc}"),
         }

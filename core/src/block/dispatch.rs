@@ -10,6 +10,8 @@ use crate::sim::Sim;
 /// Weight and factor of the dispatch_busy average (BLK_MQ_DISPATCH_BUSY_EWMA_WEIGHT, _FACTOR).
 const BUSY_WEIGHT: u32 = 8;
 const BUSY_FACTOR: u32 = 4;
+/// Bits in a word of ctx_map (sbitmap_init_node with a shift of 3 in blk_mq_alloc_hctx).
+pub(crate) const CTX_MAP_BITS: u16 = 8;
 
 impl Sim {
     /// `blk_mq_update_dispatch_busy`.
@@ -50,12 +52,16 @@ impl Sim {
                 if self.knobs.hctx_counters {
                     self.touch(c, self.hctxs[h].counters_line);
                 }
-                Flow::Pay(frame(if self.hctxs[h].dispatch.is_empty() { 4 } else { 1 }, NONE, 0))
+                if self.hctxs[h].dispatch.is_empty() {
+                    Flow::Go(frame(4, NONE, 0))
+                } else {
+                    Flow::Pay(frame(1, NONE, 0))
+                }
             }
             // Left-overs first.
             1 => {
                 let lock = self.hctxs[h].lock;
-                if self.lock(c, lock) { Flow::Pay(frame(2, NONE, 0)) } else { Flow::Spin(frame(2, NONE, 0)) }
+                if self.lock(c, lock) { Flow::Go(frame(2, NONE, 0)) } else { Flow::Spin(frame(2, NONE, 0)) }
             }
             2 => {
                 let list = self.new_list();
@@ -128,22 +134,27 @@ impl Sim {
 
     /// First pending ctx at or after `bit`.
     fn next_pending(&self, hctx: HctxId, bit: u16) -> Option<u16> {
-        let map = &self.hctxs[hctx as usize].ctx_map;
-        (bit as usize..map.len() * 8).find(|b| map[b / 8] & (1 << (b % 8)) != 0).map(|b| b as u16)
+        let rest = self.hctxs[hctx as usize].ctx_map.checked_shr(u32::from(bit))?;
+        (rest != 0).then(|| bit + rest.trailing_zeros() as u16)
     }
 
     pub(crate) fn set_pending(&mut self, c: usize, hctx: HctxId, cpu: u16) {
-        let (word, mask) = (cpu / 8, 1u8 << (cpu % 8));
-        if self.hctxs[hctx as usize].ctx_map[word as usize] & mask == 0 {
-            self.touch(c, self.hctxs[hctx as usize].ctx_map_line + u32::from(word));
-            self.hctxs[hctx as usize].ctx_map[word as usize] |= mask;
+        if self.hctxs[hctx as usize].ctx_map & (1 << cpu) == 0 {
+            self.write_ctx_map(c, hctx, cpu);
+            self.hctxs[hctx as usize].ctx_map |= 1 << cpu;
         }
     }
 
     fn clear_pending(&mut self, c: usize, hctx: HctxId, cpu: u16) {
-        let (word, mask) = (cpu / 8, 1u8 << (cpu % 8));
-        self.touch(c, self.hctxs[hctx as usize].ctx_map_line + u32::from(word));
-        self.hctxs[hctx as usize].ctx_map[word as usize] &= !mask;
+        self.write_ctx_map(c, hctx, cpu);
+        self.hctxs[hctx as usize].ctx_map &= !(1 << cpu);
+    }
+
+    fn write_ctx_map(&mut self, c: usize, hctx: HctxId, cpu: u16) {
+        let h = &mut self.hctxs[hctx as usize];
+        h.ctx_map_used |= 1 << (cpu / CTX_MAP_BITS);
+        let line = h.ctx_map_line + u32::from(cpu / CTX_MAP_BITS);
+        self.touch(c, line);
     }
 
     /// Takes all requests of all pending ctxs.
@@ -159,7 +170,7 @@ impl Sim {
                 None => Flow::Ret(0),
                 Some(bit) => {
                     let lock = self.ctxs[ctx(self, bit)].lock;
-                    if self.lock(c, lock) { Flow::Pay(frame(2, bit)) } else { Flow::Spin(frame(2, bit)) }
+                    if self.lock(c, lock) { Flow::Go(frame(2, bit)) } else { Flow::Spin(frame(2, bit)) }
                 }
             },
             2 => {
@@ -212,7 +223,7 @@ impl Sim {
                 let Some(bit) = found else { return Flow::Go(frame(8, NONE, bit, sent)) };
                 let lock = self.ctxs[self.ctx_index(q, bit as usize) as usize].lock;
                 let then = frame(2, NONE, bit, sent);
-                if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
+                if self.lock(c, lock) { Flow::Go(then) } else { Flow::Spin(then) }
             }
             2 => {
                 let ctx = self.ctx_index(q, bit as usize) as usize;
@@ -301,11 +312,7 @@ impl Sim {
             }
             2 => {
                 let lock = self.hctxs[h].lock;
-                if self.lock(c, lock) {
-                    Flow::Pay(frame(3, rq, sent))
-                } else {
-                    Flow::Spin(frame(3, rq, sent))
-                }
+                if self.lock(c, lock) { Flow::Go(frame(3, rq, sent)) } else { Flow::Spin(frame(3, rq, sent)) }
             }
             3 => {
                 if self.log.is_on() {

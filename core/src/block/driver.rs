@@ -75,7 +75,7 @@ impl Sim {
             }
             1 => {
                 if self.lock(c, lock) {
-                    Flow::Pay(frame(2))
+                    Flow::Go(frame(2))
                 } else {
                     Flow::Spin(frame(2))
                 }
@@ -131,7 +131,7 @@ impl Sim {
                 }
                 h.host_busy += 1;
                 self.rqs[rq].in_host = true;
-                Flow::Pay(frame(2))
+                Flow::Go(frame(2))
             }
             2 => {
                 self.start_request(c, rq);

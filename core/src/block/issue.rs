@@ -39,7 +39,7 @@ impl Sim {
             }
             1 => {
                 let lock = self.ctxs[ctx as usize].lock;
-                if self.lock(c, lock) { Flow::Pay(frame(2)) } else { Flow::Spin(frame(2)) }
+                if self.lock(c, lock) { Flow::Go(frame(2)) } else { Flow::Spin(frame(2)) }
             }
             2 => {
                 let n = self.lists[list].len() as u32;
@@ -137,7 +137,7 @@ impl Sim {
             }
             2 => {
                 let lock = self.hctxs[hctx as usize].lock;
-                if self.lock(c, lock) { Flow::Pay(frame(3)) } else { Flow::Spin(frame(3)) }
+                if self.lock(c, lock) { Flow::Go(frame(3)) } else { Flow::Spin(frame(3)) }
             }
             3 => {
                 let id = self.rqs[rq].id;
@@ -171,7 +171,7 @@ impl Sim {
             1 => {
                 let Some(&first) = self.lists[list].front() else { return Flow::Ret(0) };
                 let lock = self.hctxs[self.rqs[first].hctx as usize].sq_lock;
-                if self.lock(c, lock) { Flow::Pay(frame(2, 0)) } else { Flow::Spin(frame(2, 0)) }
+                if self.lock(c, lock) { Flow::Go(frame(2, 0)) } else { Flow::Spin(frame(2, 0)) }
             }
             _ => {
                 let Some(&first) = self.lists[list].front() else { return Flow::Ret(0) };

@@ -12,6 +12,7 @@ mod run;
 mod submit;
 mod tags;
 
+pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use tags::Tags;
 
 use crate::event::{BioId, HctxId, ObjectId, Op, QueueId, RqId, TaskId};
@@ -137,8 +138,11 @@ pub(crate) enum Work {
 pub(crate) struct Hctx {
     pub queue: QueueId,
     pub cpus: Vec<u16>,
-    /// Pending bits of the ctxs, 8 to a word, by CPU number.
-    pub ctx_map: Vec<u8>,
+    /// Pending bits of the ctxs, by CPU number (machines have at most 128). The kernel keeps 8 to a word, each word
+    /// on a line of its own.
+    pub ctx_map: u128,
+    /// Words of ctx_map that were ever written; the others cost nothing to read.
+    pub ctx_map_used: u16,
     /// Object of the first ctx_map word; the others follow.
     pub ctx_map_line: ObjectId,
     /// Next ctx for one-by-one dispatch.

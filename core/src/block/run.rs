@@ -16,13 +16,13 @@ impl Sim {
         if !hctx.dispatch.is_empty() {
             return true;
         }
-        let (line, words) = (hctx.ctx_map_line, hctx.ctx_map.len() as u32);
-        let mut pending = false;
-        for word in 0..words {
-            self.read(c, line + word);
-            pending |= self.hctxs[h as usize].ctx_map[word as usize] != 0;
+        let line = hctx.ctx_map_line;
+        let mut words = hctx.ctx_map_used;
+        while words != 0 {
+            self.read(c, line + words.trailing_zeros());
+            words &= words - 1;
         }
-        pending
+        self.hctxs[h as usize].ctx_map != 0
     }
 
     pub(crate) fn run_hw_queue(&mut self, c: usize, pc: u8, hctx: HctxId, run_async: bool) -> Flow {

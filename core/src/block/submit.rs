@@ -73,7 +73,7 @@ impl Sim {
             3 => {
                 let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
                 if self.lock(c, lock) {
-                    Flow::Pay(frame(4, part, NONE))
+                    Flow::Go(frame(4, part, NONE))
                 } else {
                     Flow::Spin(frame(4, part, NONE))
                 }
@@ -115,13 +115,13 @@ impl Sim {
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
                 }
-                Flow::Pay(frame(7, part, rq))
+                Flow::Go(frame(7, part, rq))
             }
             7 => self.route(c, bio, part, rq),
             // The plug was full and has been flushed.
             8 => {
                 self.plug_add(c, rq, true);
-                Flow::Pay(frame(9, part, NONE))
+                Flow::Go(frame(9, part, NONE))
             }
             // Next piece, if any.
             9 if part == bio => Flow::Ret(0),
@@ -151,7 +151,7 @@ impl Sim {
                 );
             }
             self.plug_add(c, rq, false);
-            return Flow::Pay(then(9, NONE));
+            return Flow::Go(then(9, NONE));
         }
         if plugged && self.knobs.limited_plug && queue.nomerges < 2 {
             return match self.limited_plug(c, t, rq) {

@@ -58,6 +58,14 @@ impl Tags {
         }
     }
 
+    /// One more queue uses the bitmap; its fair share sets how many frees wake a batch, or waiters could wait for more
+    /// frees than their queue has requests (`blk_mq_update_wake_batch`).
+    pub(crate) fn add_user(&mut self) {
+        self.users += 1;
+        let usable = self.depth.div_ceil(self.users).max(4).min(self.depth);
+        self.wake_batch = (usable / WAIT_QUEUES as u32).clamp(1, 8);
+    }
+
     pub(crate) fn in_use(&self) -> u32 {
         self.in_use
     }

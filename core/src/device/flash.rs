@@ -39,6 +39,10 @@ pub(crate) struct FlashSpec {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Flash {
     spec: FlashSpec,
+    /// Front end's time for a 4 KiB page, read and written, ns.
+    front_ns: [u64; 2],
+    /// Time to drain a page from the write buffer, ns.
+    drain_ns: u64,
     front_free_ns: u64,
     die_free_ns: Vec<u64>,
     program_until_ns: Vec<u64>,
@@ -51,7 +55,10 @@ pub(crate) struct Flash {
 impl Flash {
     pub(crate) fn new(spec: FlashSpec) -> Self {
         let dies = spec.dies as usize;
+        let page_ns = |cap: u64| 1_000_000_000 / cap;
         Self {
+            front_ns: [page_ns(spec.read_cap), page_ns(spec.write_cap.max(spec.read_cap))],
+            drain_ns: page_ns(spec.write_cap),
             spec,
             front_free_ns: 0,
             die_free_ns: vec![0; dies],
@@ -82,8 +89,7 @@ impl Flash {
         out: &mut Outbox,
     ) -> u64 {
         let pages = u64::from(command.bytes.div_ceil(PAGE).max(1));
-        let per_page = 1_000_000_000
-            / if command.write { self.spec.write_cap.max(self.spec.read_cap) } else { self.spec.read_cap };
+        let per_page = self.front_ns[usize::from(command.write)];
         let start = now.max(self.front_free_ns);
         let ready = start + per_page * pages;
         self.front_free_ns = ready;
@@ -126,7 +132,7 @@ impl Flash {
         unit: usize,
         out: &mut Outbox,
     ) -> u64 {
-        let per_page = 1_000_000_000 / self.spec.write_cap;
+        let per_page = self.drain_ns;
         self.drained_ns = self.drained_ns.max(now) + per_page * pages;
         let full_until = self.drained_ns.saturating_sub(per_page * BUFFER_PAGES);
         let taken = ready.max(full_until);

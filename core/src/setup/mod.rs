@@ -2,7 +2,7 @@
 
 mod tasks;
 
-use crate::block::{Ctx, Driver, Hctx, Host, Queue, Tags, Work};
+use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Queue, Tags, Work};
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
@@ -296,7 +296,7 @@ impl Builder<'_> {
                 Some(first) => first + i,
                 None => self.tag_set(nr_tags, first_hctx + i, i, name),
             };
-            self.tags[tags as usize].users += 1;
+            self.tags[tags as usize].add_user();
             self.hctx(q, i, first_hctx + i, tags, &map, name);
         }
         let tags_shared = shared.is_some();
@@ -393,7 +393,7 @@ impl Builder<'_> {
     fn hctx(&mut self, q: u16, i: u16, h: u16, tags: u16, map: &[u16], name: &str) {
         let cpus: Vec<u16> = (0..map.len() as u16).filter(|&c| map[c as usize] == h).collect();
         let at = Site::Hctx(h);
-        let words = map.len().div_ceil(8);
+        let words = map.len().div_ceil(CTX_MAP_BITS as usize);
         let mut ctx_map_line = 0;
         for word in 0..words {
             let text = format!("hctx[{i}]->ctx_map word {word} ({name})");
@@ -413,7 +413,8 @@ impl Builder<'_> {
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
-            ctx_map: vec![0; words],
+            ctx_map: 0,
+            ctx_map_used: 0,
             ctx_map_line,
             dispatch_from: 0,
             dispatch: VecDeque::new(),

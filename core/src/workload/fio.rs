@@ -56,21 +56,22 @@ impl Sim {
                 let p = &self.tasks[t];
                 let n = p.prepared.len() as u32;
                 let full = p.in_flight + n >= job.iodepth || n >= job.iodepth_batch_submit.max(1);
-                Flow::Go(frame(if full { pc::SUBMIT } else { pc::NEXT }))
+                // User time passes before the call begins, and for each I/O of a batch.
+                Flow::Pay(frame(if full { pc::SUBMIT } else { pc::NEXT }))
             }
             pc::SUBMIT => {
                 self.set_mode(c, Mode::System);
                 let count = self.tasks[t].prepared.len() as u32;
                 self.emit(c, Kind::SyscallEnter { count });
                 self.charge(c, self.costs.syscall / 2);
-                Flow::Pay(frame(pc::SUBMIT + 1))
+                Flow::Go(frame(pc::SUBMIT + 1))
             }
             11 => Flow::Call(frame(pc::SUBMITTED), Frame::IoSubmit { pc: 0, next: 0 }),
             pc::SUBMITTED if job.engine == Engine::Psync => Flow::Go(frame(pc::WAIT)),
             pc::SUBMITTED => {
                 self.emit(c, Kind::SyscallExit);
                 self.charge(c, self.costs.syscall / 2);
-                Flow::Pay(frame(pc::NEXT))
+                Flow::Go(frame(pc::NEXT))
             }
             pc::REAP => {
                 self.set_mode(c, Mode::System);
@@ -80,14 +81,14 @@ impl Sim {
             }
             pc::WAIT => {
                 let p = &self.tasks[t];
-                let wants = job.iodepth_batch_complete_min.clamp(1, p.in_flight.max(1));
-                if p.in_flight > 0 && (p.ring.len() as u32) < wants {
+                let wants = job.iodepth_batch_complete_min.min(p.in_flight);
+                if (p.ring.len() as u32) < wants {
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
                 self.touch(c, self.tasks[t].ring_line);
                 self.emit(c, Kind::SyscallExit);
-                Flow::Pay(frame(pc::REAPED))
+                Flow::Go(frame(pc::REAPED))
             }
             pc::REAPED => {
                 self.set_mode(c, Mode::User);
@@ -206,7 +207,7 @@ impl Sim {
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
         self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);
-        Flow::Pay(frame(pc::PREPARED))
+        Flow::Go(frame(pc::PREPARED))
     }
 
     /// First byte and length of a process's region of a disk.
@@ -223,10 +224,9 @@ impl Sim {
 
     /// Bytes a process transfers before it ends (unless time_based).
     fn io_size(&self, t: usize, job: &JobSpec) -> u64 {
-        let whole = self.queues[job.files[0] as usize].sectors * 512;
         match job.io_size {
-            Some(amount) => amount.of(whole).max(1),
-            None => self.region(t, job, job.files[0]).1,
+            Some(amount) => amount.of(self.queues[job.files[0] as usize].sectors * 512).max(1),
+            None => job.files.iter().map(|&file| self.region(t, job, file).1).sum(),
         }
     }
 }

@@ -76,9 +76,9 @@ pub struct JobSpec {
     pub iodepth: u32,
     /// I/Os handed over in one call.
     pub iodepth_batch_submit: u32,
-    /// Completions to wait for in one call, at least.
+    /// Completions to wait for in one call, at least; 0: only look.
     pub iodepth_batch_complete_min: u32,
-    /// Completions taken in one call, at most; 0: all there are.
+    /// Completions taken in one call, at most (fio's default is its minimum, 1); 0: all there are.
     pub iodepth_batch_complete_max: u32,
     /// Refill only when so few are in flight; 0: `iodepth`.
     pub iodepth_low: u32,
@@ -143,7 +143,7 @@ impl Default for JobSpec {
             iodepth: 1,
             iodepth_batch_submit: 1,
             iodepth_batch_complete_min: 1,
-            iodepth_batch_complete_max: 0,
+            iodepth_batch_complete_max: 1,
             iodepth_low: 0,
             numjobs: 1,
             files: vec![0],
