@@ -7,6 +7,9 @@ mod text;
 use anyhow::{Context, Result, bail};
 use load::Loaded;
 use mqscope_core::Sim;
+use mqscope_core::cases::cases;
+use mqscope_core::format::blkparse;
+use mqscope_core::report::Report;
 use mqscope_core::scenario::Scenario;
 use std::io::Write as _;
 
@@ -15,11 +18,13 @@ const CHUNK_EVENTS: u64 = 20_000;
 
 /// Simulate a scenario and print its report, its events, or the scenario itself.
 ///
-/// FILE is a scenario (.toml), a fio job file, a batch script (.iob), the name of a preset, or - for standard input.
-/// Options override what the file says. What a job file leaves open is the default: two sockets, kernel 4.14, one
-/// disk for each filename.
+/// FILE is a scenario (.toml), a fio job file or command line, a batch script (.iob), the name of a preset, or - for
+/// standard input. Options override what it says. What a job leaves open is the default: the 72-CPU machine, kernel
+/// 4.14, one disk for each filename. A preset runs all its sides, and is set beside its published numbers; seed-000:2
+/// is one side.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  cargo xtask run seed-000
   cargo xtask run job.fio --kernel 4.14 --device hba --set plug_max=32 --seed 1 --duration 50ms
   cargo xtask run job.fio --kernel 6.1 --device p4510 --machine desktop --json
   cargo xtask run tests/recordings/k61-m01-order-null4q-none/job.iob --kernel 6.1 --device null --events
@@ -56,7 +61,7 @@ pub struct Args {
 /// Runs the command; `false` if a file could not be used.
 pub fn run(args: &Args) -> Result<bool> {
     if args.list_presets {
-        load::presets().iter().for_each(|(name, title)| println!("{name:<16} {title}"));
+        cases().iter().for_each(|case| println!("{:<16} {}", case.name, case.title));
         return Ok(true);
     }
     if let Some(list) = args.overrides.help()? {
@@ -66,13 +71,23 @@ pub fn run(args: &Args) -> Result<bool> {
     if args.files.is_empty() {
         bail!("name a scenario, a fio job file, a batch script or a preset; see cargo xtask run --help");
     }
+    let hints = args.overrides.hints()?;
     let mut all_ok = true;
     for file in &args.files {
-        match load::load(file)? {
-            Loaded::Scenario { mut scenario, warnings } => {
-                eprint!("{warnings}");
-                args.overrides.apply(&mut scenario)?;
-                one(args, &scenario).with_context(|| file.clone())?;
+        match load::load(file, &hints)? {
+            Loaded::Scenarios { sides, case, notes } => {
+                eprint!("{notes}");
+                let mut reports = Vec::new();
+                for (label, mut scenario) in sides {
+                    if !reports.is_empty() && !args.json {
+                        println!("\n");
+                    }
+                    args.overrides.apply(&mut scenario)?;
+                    reports.extend(one(args, &label, &scenario).with_context(|| file.clone())?);
+                }
+                if let Some(case) = case.filter(|_| !args.json) {
+                    print!("{}", text::published(&case, &reports));
+                }
             }
             Loaded::Refused(findings) => {
                 eprint!("{findings}");
@@ -83,49 +98,50 @@ pub fn run(args: &Args) -> Result<bool> {
     Ok(all_ok)
 }
 
-fn one(args: &Args, scenario: &Scenario) -> Result<()> {
+/// One scenario; its report, unless something else was asked for.
+fn one(args: &Args, label: &str, scenario: &Scenario) -> Result<Option<Report>> {
     if args.print_scenario {
         print!("{}", scenario.to_toml());
-        return Ok(());
+        return Ok(None);
     }
     let mut sim = Sim::new(scenario)?;
     if args.events {
-        return events(&mut sim, args.limit.unwrap_or(u64::MAX));
+        events(&mut sim, args.limit.unwrap_or(u64::MAX))?;
+        return Ok(None);
     }
     sim.run();
     let report = sim.report();
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        print!("{}", text::report(&report));
+        print!("{}", text::report(label, &report));
     }
-    Ok(())
+    Ok(Some(report))
 }
 
 /// Prints events as they happen, so that a long run needs no memory and a limit ends it early.
 fn events(sim: &mut Sim, limit: u64) -> Result<()> {
     sim.log_mut().set_on(true);
-    let mut printer = load::Blkparse::default();
+    let topology = sim.topology().clone();
+    let mut writer = blkparse::Writer::new(&topology);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut printed = 0;
-    let mut more = true;
+    let (mut printed, mut more) = (0, true);
     while more && printed < limit {
         more = sim.run_events(CHUNK_EVENTS);
-        for event in sim.log().events() {
-            let Some(line) = printer.line(sim.topology(), event) else { continue };
-            if let Err(error) = writeln!(out, "{line}") {
-                // The reader has gone (`| head`): nothing is left to do.
-                if error.kind() == std::io::ErrorKind::BrokenPipe {
-                    return Ok(());
-                }
-                bail!("cannot print: {error}");
-            }
+        let records = sim.log().events().iter().filter_map(|event| writer.record(event));
+        for record in records.take(usize::try_from(limit - printed).unwrap_or(usize::MAX)) {
             printed += 1;
-            if printed == limit {
-                break;
+            match writeln!(out, "{record}") {
+                Ok(()) => {}
+                // The reader has gone (`| head`): nothing is left to do.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => bail!("cannot print: {error}"),
             }
         }
         sim.log_mut().clear();
     }
-    Ok(())
+    match out.flush() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => bail!("cannot print: {error}"),
+        _ => Ok(()),
+    }
 }

@@ -1,12 +1,13 @@
-//! From what the user named to a scenario, or to findings shown at their line.
+//! From what the user named to scenarios, or to findings shown at their line.
 
 use anyhow::{Context, Result, bail};
+use mqscope_core::cases::{Case, cases};
+use mqscope_core::device;
 use mqscope_core::diag::Diagnostic;
-use mqscope_core::event::Event;
-use mqscope_core::format::iob;
+use mqscope_core::format::{fio, iob};
+use mqscope_core::host::machine;
 use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
-use mqscope_core::topology::Topology;
-use mqscope_core::workload::Workload;
+use mqscope_core::workload::{JobSpec, Workload};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -14,20 +15,46 @@ use std::path::Path;
 
 /// Largest file that is read, bytes.
 const FILE_MAX: u64 = 64 << 20;
+/// Longest name of a disk, characters.
+const NAME_MAX: usize = 32;
 /// Longest part of a line that is shown under a finding, characters.
 const SHOWN_MAX: usize = 100;
 
-/// What a file turned out to be.
+/// Machine of jobs that do not say one.
+const MACHINE: &str = "xeon-gold-6150-2s";
+/// Simulated time of a job that does not end by itself, ns.
+const DURATION_NS: u64 = 50_000_000;
+
+/// What a file or a preset turned out to be.
 pub enum Loaded {
-    /// A scenario, and warnings as text.
-    Scenario {
-        /// What runs.
-        scenario: Scenario,
+    /// Scenarios (a preset has one for each side of its comparison), and warnings as text.
+    Scenarios {
+        /// (label, scenario); the label is empty for a file.
+        sides: Vec<(String, Scenario)>,
+        /// The published numbers that a preset is compared with.
+        case: Option<Box<Case>>,
         /// Text for the user.
-        warnings: String,
+        notes: String,
     },
     /// Errors as text.
     Refused(String),
+}
+
+/// What the options say that a job's reader must know.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// Machine, if given.
+    pub machine: Option<String>,
+    /// Device model, if given.
+    pub model: Option<String>,
+    /// `${NAME}` of job files.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Hints {
+    fn machine(&self) -> &str {
+        self.machine.as_deref().unwrap_or(MACHINE)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +65,10 @@ enum Form {
 }
 
 /// Reads a file, standard input (`-`), or a preset.
-pub fn load(name: &str) -> Result<Loaded> {
+pub fn load(name: &str, hints: &Hints) -> Result<Loaded> {
     let path = Path::new(name);
     if name != "-" && !path.exists() {
-        if let Some(scenario) = preset(name) {
-            return Ok(Loaded::Scenario { scenario, warnings: String::new() });
-        }
-        let names = presets().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        bail!("{name}: no such file, and no such preset (presets: {names})");
+        return preset(name);
     }
     let mut bytes = Vec::new();
     let read = if name == "-" {
@@ -57,28 +80,98 @@ pub fn load(name: &str) -> Result<Loaded> {
     if bytes.len() as u64 > FILE_MAX {
         bail!("{name} is larger than {} MiB", FILE_MAX >> 20);
     }
-    Ok(parse(name, &bytes))
+    Ok(parse(name, &bytes, hints))
 }
 
-fn parse(name: &str, bytes: &[u8]) -> Loaded {
+/// `seed-000`, or one side of it: `seed-000:2`.
+fn preset(name: &str) -> Result<Loaded> {
+    let (short, side) = name.split_once(':').unwrap_or((name, ""));
+    let Some(case) = cases().into_iter().find(|case| case.name == short) else {
+        let names = cases().iter().map(|case| case.name).collect::<Vec<_>>().join(", ");
+        bail!("{name}: no such file, and no such preset (presets: {names})");
+    };
+    let mut sides: Vec<(String, Scenario)> =
+        case.sides.iter().map(|(label, scenario)| ((*label).to_owned(), scenario.clone())).collect();
+    let count = sides.len();
+    if !side.is_empty() {
+        match side.parse::<usize>() {
+            Ok(number) if (1..=count).contains(&number) => sides = vec![sides.swap_remove(number - 1)],
+            _ => bail!("{name}: {short} has sides 1 to {count}, for example {short}:1"),
+        }
+    }
+    let case = (sides.len() == count).then(|| Box::new(case));
+    Ok(Loaded::Scenarios { sides, case, notes: String::new() })
+}
+
+/// A scenario from a file has no sides.
+fn single(scenario: Scenario, notes: String) -> Loaded {
+    Loaded::Scenarios { sides: vec![(String::new(), scenario)], case: None, notes }
+}
+
+fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Loaded {
     let text = String::from_utf8_lossy(bytes);
-    let title = Path::new(name).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let title = match name {
+        "-" => String::from("standard input"),
+        _ => Path::new(name).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
+    };
     match form(name, &text) {
         Form::Scenario => match Scenario::from_toml(&text) {
-            Ok(scenario) => Loaded::Scenario { scenario, warnings: String::new() },
+            Ok(scenario) => single(scenario, String::new()),
             Err(error) => Loaded::Refused(show(name, &text, &[diagnostic(&error)])),
         },
-        Form::Fio => fio(name, title, bytes, &text),
         Form::Batch => match iob::parse(bytes) {
             Ok(parsed) => {
-                let names = (0..parsed.devices().max(1)).map(|i| format!("nullb{i}")).collect::<Vec<_>>();
-                let warnings = show(name, &text, &parsed.warnings);
-                let scenario = scenario(title, &names, Workload::Batch(parsed.script));
-                Loaded::Scenario { scenario, warnings }
+                let disks =
+                    (0..parsed.devices().max(1)).map(|i| DeviceConfig::new(&format!("nullb{i}"), "null"));
+                let notes = show(name, &text, &parsed.warnings);
+                single(scenario(title, "small", disks.collect(), Workload::Batch(parsed.script)), notes)
             }
             Err(findings) => Loaded::Refused(show(name, &text, &findings)),
         },
+        Form::Fio => jobs(name, title, bytes, &text, hints),
     }
+}
+
+fn jobs(name: &str, title: String, bytes: &[u8], text: &str, hints: &Hints) -> Loaded {
+    let model_size = |model: &str| device::preset(model).map(|p| p.size);
+    let context = fio::Context {
+        variables: hints.variables.clone(),
+        cpus: machine(hints.machine()).map_or(0, |m| u32::from(m.cpus())),
+        disk_bytes: hints.model.as_deref().and_then(model_size),
+        ..fio::Context::default()
+    };
+    let parsed = fio::parse(bytes, &context);
+    let mut notes = show(name, text, &parsed.diagnostics);
+    if !parsed.is_ok() {
+        for ask in &parsed.asks {
+            _ = writeln!(notes, "give ${{{0}}} a value with: --var {0}=VALUE", ask.name);
+        }
+        return Loaded::Refused(notes);
+    }
+    let mut disks: Vec<DeviceConfig> =
+        parsed.files.iter().enumerate().map(|(i, file)| disk(i, file)).collect();
+    for job in &parsed.jobs {
+        let Some(scheduler) = &job.ioscheduler else { continue };
+        job.files.iter().for_each(|file| disks[usize::from(*file)].scheduler.clone_from(scheduler));
+    }
+    if hints.model.is_none() {
+        disks
+            .iter()
+            .for_each(|disk| _ = writeln!(notes, "{}: taken as {} (--device)", disk.name, disk.model));
+    }
+    single(scenario(title, hints.machine(), disks, Workload::Jobs(parsed.jobs)), notes)
+}
+
+/// The disk for what a job calls a file, with the model that its name makes likely.
+fn disk(index: usize, file: &str) -> DeviceConfig {
+    let name = file.strip_prefix("/dev/").filter(|name| !name.is_empty() && !name.contains('/'));
+    let name = name.map_or_else(|| format!("disk{index}"), |name| name.chars().take(NAME_MAX).collect());
+    let model = match name.as_str() {
+        name if name.starts_with("sd") => "hba-r0-8ssd",
+        name if name.starts_with("null") || name.starts_with("loop") => "null",
+        _ => "p4510-2t",
+    };
+    DeviceConfig::new(&name, model)
 }
 
 /// By the name's ending, else by the first line that says something.
@@ -100,18 +193,22 @@ fn form(name: &str, text: &str) -> Form {
 }
 
 /// A scenario with the defaults of everything that a job does not say.
-fn scenario(title: String, disks: &[String], workload: Workload) -> Scenario {
-    let batch = matches!(workload, Workload::Batch(_));
-    let model = if batch { "null" } else { "p4510-2t" };
+fn scenario(title: String, machine: &str, devices: Vec<DeviceConfig>, workload: Workload) -> Scenario {
+    let endless = |job: &JobSpec| job.time_based;
+    // Only a workload that goes on can be measured after a warm-up; others are measured whole.
+    let (duration_ns, warmup_ns) = match &workload {
+        Workload::Batch(_) => (10_000_000_000, 0),
+        Workload::Jobs(jobs) => (DURATION_NS, if jobs.iter().all(endless) { DURATION_NS / 10 } else { 0 }),
+    };
     Scenario {
         title,
         seed: 1,
-        duration_ns: if batch { 10_000_000_000 } else { 50_000_000 },
-        warmup_ns: if batch { 0 } else { 5_000_000 },
-        machine: String::from(if batch { "small" } else { "xeon-gold-6150-2s" }),
+        duration_ns,
+        warmup_ns,
+        machine: machine.into(),
         kernel: String::from("4.14"),
         set: BTreeMap::new(),
-        devices: disks.iter().map(|name| DeviceConfig::new(name, model)).collect(),
+        devices,
         workload,
     }
 }
@@ -144,28 +241,4 @@ fn show(name: &str, text: &str, findings: &[Diagnostic]) -> String {
         }
     }
     out
-}
-
-/// Presets: (name, title).
-pub fn presets() -> Vec<(String, String)> {
-    Vec::new()
-}
-
-fn preset(_name: &str) -> Option<Scenario> {
-    None
-}
-
-fn fio(name: &str, _title: String, _bytes: &[u8], _text: &str) -> Loaded {
-    Loaded::Refused(format!("{name}: fio jobs are not read yet\n"))
-}
-
-/// Prints events.
-#[derive(Default)]
-pub struct Blkparse {}
-
-impl Blkparse {
-    /// The line of an event, if blktrace would have one.
-    pub fn line(&mut self, _topology: &Topology, event: &Event) -> Option<String> {
-        event.kind.letter().map(str::to_owned)
-    }
 }

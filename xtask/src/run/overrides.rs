@@ -1,5 +1,6 @@
 //! Options that override what a file says.
 
+use super::load::Hints;
 use anyhow::{Result, bail};
 use mqscope_core::host::MACHINES;
 use mqscope_core::kernel::ROWS;
@@ -60,9 +61,28 @@ pub struct Overrides {
     /// Service time of null devices.
     #[arg(long, value_name = "TIME", value_parser = time)]
     completion: Option<u64>,
+    /// Value of a variable of the job file (repeatable).
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
 }
 
 impl Overrides {
+    /// What a job's reader must know before it reads.
+    pub fn hints(&self) -> Result<Hints> {
+        let mut hints = Hints::default();
+        if let Some(name) = &self.machine {
+            hints.machine = Some(by_prefix("machine", name, MACHINES.iter().map(|m| m.name))?);
+        }
+        if let Some(name) = &self.device {
+            hints.model = Some(by_prefix("device", name, PRESETS.iter().map(|p| p.name))?);
+        }
+        for pair in &self.var {
+            let Some((name, value)) = pair.split_once('=') else { bail!("--var {pair}: write NAME=VALUE") };
+            hints.variables.insert(name.into(), value.into());
+        }
+        Ok(hints)
+    }
+
     /// A list of names or knobs, if an option asks for one.
     pub fn help(&self) -> Result<Option<String>> {
         let asks = |option: &Option<String>| option.as_deref() == Some(HELP);
@@ -104,7 +124,12 @@ impl Overrides {
             scenario.set.insert(name.trim().into(), value.trim().into());
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
-        scenario.duration_ns = self.duration.unwrap_or(scenario.duration_ns);
+        if let Some(duration) = self.duration {
+            // A warm-up that was not asked for keeps its share.
+            let share = scenario.warmup_ns as f64 / scenario.duration_ns.max(1) as f64;
+            scenario.warmup_ns = (duration as f64 * share) as u64;
+            scenario.duration_ns = duration;
+        }
         scenario.warmup_ns = self.warmup.unwrap_or(scenario.warmup_ns);
         self.disks(scenario)
     }

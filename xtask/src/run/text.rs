@@ -1,22 +1,60 @@
 //! A report as text for people.
 
+use mqscope_core::cases::Case;
 use mqscope_core::report::{CpuReport, JobReport, Latency, ObjectReport, PERCENTILES, QueueReport, Report};
 use std::fmt::{self, Write as _};
 
 /// Classes of locks and lines shown; the JSON form has all.
 const OBJECTS_SHOWN: usize = 16;
 
-/// The whole report.
-pub fn report(report: &Report) -> String {
+/// The whole report. The label is that of a preset's side.
+pub fn report(label: &str, report: &Report) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    _ = write(&mut out, report);
+    _ = write(&mut out, label, report);
     out
 }
 
-fn write(out: &mut String, report: &Report) -> fmt::Result {
+/// A preset's numbers beside those that were published.
+pub fn published(case: &Case, reports: &[Report]) -> String {
+    let mut out = String::new();
+    _ = table(&mut out, case, reports);
+    out
+}
+
+fn table(out: &mut String, case: &Case, reports: &[Report]) -> fmt::Result {
+    if reports.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", case.title)?;
+    if !case.source.is_empty() {
+        writeln!(out, "published: {}\nassumed: {}", case.source, case.assumed)?;
+    }
+    let or_dash =
+        |value: Option<&f64>, text: fn(f64) -> String| value.map_or_else(|| String::from("-"), |v| text(*v));
+    let percent: fn(f64) -> String = |value| format!("{value:.1} %");
+    writeln!(out, "{:<34}{:>12}{:>12}{:>12}{:>12}", "", "IOPS", "published", "CPU", "published")?;
+    for (index, ((label, _), report)) in case.sides.iter().zip(reports).enumerate() {
+        writeln!(
+            out,
+            "{label:<34}{:>12}{:>12}{:>12}{:>12}",
+            count(report.total.iops),
+            or_dash(case.published_iops.get(index), count),
+            percent(report.cpu.busy_percent),
+            or_dash(case.published_cpu_percent.get(index), percent)
+        )?;
+    }
+    if let ([first, .., last], [was, .., is]) = (reports, case.published_iops.as_slice()) {
+        let ratio = last.total.iops / first.total.iops;
+        writeln!(out, "{:<34}{ratio:>12.3}{:>12.3}", "last / first", is / was)?;
+    }
+    Ok(())
+}
+
+fn write(out: &mut String, label: &str, report: &Report) -> fmt::Result {
     let title = if report.title.is_empty() { "run" } else { &report.title };
-    writeln!(out, "{title}: kernel {}", report.kernel)?;
+    let label = if label.is_empty() { String::new() } else { format!(" [{label}]") };
+    writeln!(out, "{title}{label}: kernel {}", report.kernel)?;
     writeln!(
         out,
         "simulated {}, measured {}; {} events; state {}",
@@ -191,6 +229,6 @@ mod tests {
 
     #[test]
     fn an_empty_report_prints() {
-        assert!(report(&Report::default()).contains("IOPS 0"));
+        assert!(report("", &Report::default()).contains("IOPS 0"));
     }
 }
