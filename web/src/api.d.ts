@@ -47,6 +47,9 @@ export interface Device {
 
 export type Amount = { bytes: number } | { percent: number };
 
+/** A limit for reads, for writes, or for both. */
+export type PerDirection = { read?: number; write?: number };
+
 /** One fio job section, complete. */
 export interface Job {
   name: string;
@@ -69,8 +72,10 @@ export interface Job {
   size: Amount | null;
   io_size: Amount | null;
   direct: boolean;
-  rate_iops: [number | null, number | null];
-  rate: [number | null, number | null];
+  /** I/Os per second at most. */
+  rate_iops?: PerDirection;
+  /** Bytes per second at most. */
+  rate?: PerDirection;
   rate_poisson: boolean;
   thinktime_ns: number;
   thinktime_blocks: number;

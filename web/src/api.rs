@@ -68,12 +68,13 @@ fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::TYPES;
     use mqscope_core::format::fio;
     use mqscope_core::report::{JobReport, ObjectReport, QueueReport, Report};
     use mqscope_core::scenario::{DeviceConfig, Scenario};
     use mqscope_core::workload::{JobSpec, Workload};
     use serde_json::Value;
+
+    const TYPES: &str = include_str!("api.d.ts");
 
     /// Names of the fields of an `interface` in the TypeScript text.
     fn declared(interface: &str) -> Vec<String> {
@@ -114,6 +115,8 @@ mod tests {
         check("ObjectReport", &report["objects"][0]);
         check("Series", &report["series"]);
 
+        // With limits, as fields of none are left out.
+        let job = JobSpec { rate_iops: [Some(1), None], rate: [None, Some(1)], ..JobSpec::default() };
         let scenario = Scenario {
             title: String::new(),
             seed: 1,
@@ -123,7 +126,7 @@ mod tests {
             kernel: String::new(),
             set: Default::default(),
             devices: vec![DeviceConfig::new("sdb", "null")],
-            workload: Workload::Jobs(vec![JobSpec::default()]),
+            workload: Workload::Jobs(vec![job]),
         };
         let scenario = json(&scenario);
         check("Scenario", &scenario);

@@ -65,12 +65,13 @@ pub fn App() -> impl IntoView {
         <Header on_keys=open_sheet />
         <main class="page">
             <Notices />
-            <Intro />
             <div class="upper">
                 <div class="scene">
+                    <Intro />
                     <Compare />
-                    <Stage />
-                    <Transport />
+                    <Stage>
+                        <Transport />
+                    </Stage>
                 </div>
                 <div class="side">
                     <PolicyPanel />

@@ -264,7 +264,7 @@ impl Reader {
                 self.config.answers.insert(name.into(), answer.into());
             }
             "job" if value.len() > JOB_MAX => return Err(format!("a job has at most {JOB_MAX} bytes")),
-            "job" if value == self.preset.job => {}
+            "job" if value == self.preset.job.as_str() => {}
             "job" => self.config.job = Some(value.into()),
             _ => return Err("nothing is known by that name".into()),
         }

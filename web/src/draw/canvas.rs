@@ -123,7 +123,7 @@ impl StageCanvas {
             stage.paint_ground(player.topology(), &self.palette, &mut self.ground);
         }
         self.front.copy(&self.ground_canvas, width, height);
-        stage.paint_live(player.scene(), &self.palette, &mut self.front);
+        stage.paint_live(player.scene(), |cpu| player.function(cpu), &self.palette, &mut self.front);
         more
     }
 

@@ -42,6 +42,11 @@ fn Card(side: Side) -> impl IntoView {
     let figure = move |f: fn(&Report) -> f64, say: fn(f64) -> String| {
         move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report)))
     };
+    // Published numbers belong to the preset as it is, not to what the user made of it.
+    let published = Memo::new(move |_| {
+        let preset = session.preset();
+        session.config.with(|c| (*c == preset.config()).then(|| preset.published_iops[side.index()]).flatten())
+    });
     let input_id = format!("side-{}", side.letter());
     view! {
         <div class="card" class:on=on_stage>
@@ -62,7 +67,7 @@ fn Card(side: Side) -> impl IntoView {
             <p class="card-figure">
                 <span class="figure">{figure(|r| r.total.iops, words::short)}</span>
                 <span class="unit">"IOPS"</span>
-                <span class="against" class:worse=move || against().is_some_and(|t| t.starts_with('−'))>
+                <span class="against">
                     {move || (side == Side::B).then(against).flatten().map(|t| format!("{t} against A"))}
                 </span>
             </p>
@@ -79,6 +84,12 @@ fn Card(side: Side) -> impl IntoView {
                     <dt title="Part of it spent spinning for locks">"spinning"</dt>
                     <dd>{figure(|r| r.cpu.spin_ns, words::span)}</dd>
                 </div>
+                <Show when=move || published.get().is_some()>
+                    <div>
+                        <dt title=move || session.preset().source>"published"</dt>
+                        <dd>{move || published.get().map(words::short)}" IOPS"</dd>
+                    </div>
+                </Show>
             </dl>
             <p class="card-foot">
                 {move || match changes.get() {

@@ -41,6 +41,13 @@ pub fn Intro() -> impl IntoView {
                     }
                 }}
             </p>
+            <p class="source">
+                {move || {
+                    let preset = now();
+                    (!own_job.get() && !preset.source.is_empty())
+                        .then(|| format!("Published by {}. Assumed here: {}.", preset.source, preset.assumed))
+                }}
+            </p>
         </section>
     }
 }

@@ -24,6 +24,9 @@ pub fn Knob(
     label: Option<String>,
     /// Rules in force, for the value.
     rules: Memo<crate::config::Rules>,
+    /// In place of the knob's own description.
+    #[prop(optional)]
+    help: Option<&'static str>,
     /// What stands in the id, as the same knob may be on the page twice.
     place: &'static str,
 ) -> impl IntoView {
@@ -87,7 +90,7 @@ pub fn Knob(
     };
     view! {
         <div class="knob" class:overridden=overridden>
-            <label for=id.clone()>{label.unwrap_or_else(|| title(name))}</label>
+            <label for=id.clone() title=first.help>{label.unwrap_or_else(|| title(name))}</label>
             <span class="knob-control">
                 {control}
                 <Show when=move || overridden.get()>
@@ -108,7 +111,7 @@ pub fn Knob(
                     </button>
                 </Show>
             </span>
-            <p class="knob-help" id=help_id>{first.help}</p>
+            <p class="knob-help" id=help_id>{help.unwrap_or(first.help)}</p>
         </div>
     }
     .into_any()

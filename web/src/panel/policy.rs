@@ -7,10 +7,10 @@ use mqscope_core::device;
 use mqscope_core::kernel::{Knobs, ROWS};
 
 /// The knobs that a newcomer meets first, with names for people.
-const FIRST: [(&str, &str); 3] = [
-    ("dispatch_mode", "Dispatch mode"),
-    ("plug_max", "Requests in a plug"),
-    ("direct_at_flush", "Direct issue at flush"),
+const FIRST: [(&str, &str, &str); 3] = [
+    ("dispatch_mode", "Dispatch mode", "How a run takes requests from the ctx lists."),
+    ("plug_max", "Plug", "Requests that it holds before it is flushed."),
+    ("direct_at_flush", "Direct issue", "When a flushed plug goes past the ctx list."),
 ];
 
 /// The panel.
@@ -80,7 +80,7 @@ pub fn PolicyPanel() -> impl IntoView {
                     {move || ROWS.iter().find(|r| r.name == rules.read().kernel).map(|r| format!("Covers {}.", r.covers))}
                 </p>
             </div>
-            {FIRST.map(|(name, label)| view! { <Knob name label rules place="first" /> }).collect_view()}
+            {FIRST.map(|(name, label, help)| view! { <Knob name label help rules place="first" /> }).collect_view()}
             <Depth />
             <Device />
             <details class="more">
@@ -149,7 +149,7 @@ fn Device() -> impl IntoView {
     let session = Session::here();
     let model = Memo::new(move |_| {
         let own = session.config.with(|c| c.device.clone());
-        own.unwrap_or_else(|| session.preset().disks.first().map_or("", |(_, model)| *model).to_string())
+        own.unwrap_or_else(|| session.preset().model().to_string())
     });
     view! {
         <div class="knob" class:overridden=move || session.config.read().device.is_some()>
@@ -160,7 +160,7 @@ fn Device() -> impl IntoView {
                     aria-describedby="device-help"
                     on:change:target=move |e| {
                         let chosen = e.target().value();
-                        let usual = session.preset().disks.iter().all(|(_, model)| *model == chosen);
+                        let usual = session.preset().model() == chosen;
                         session.set_base(|c| {
                             c.device = (!usual).then_some(chosen);
                             c.depth = None;

@@ -24,9 +24,9 @@ const LEGEND: [(&str, &str); 7] = [
     ("write", "square: a write"),
 ];
 
-/// The stage.
+/// The stage, and the controls of time below it.
 #[component]
-pub fn Stage() -> impl IntoView {
+pub fn Stage(children: Children) -> impl IntoView {
     let session = Session::here();
     let (dark, calm) = (expect_context::<Dark>().0, expect_context::<Calm>().0);
     let holder: NodeRef<Div> = NodeRef::new();
@@ -118,8 +118,9 @@ pub fn Stage() -> impl IntoView {
                 ></canvas>
                 <Parts boxes part />
             </div>
+            <p class="stage-now">{caption}</p>
+            {children()}
             <div class="stage-words">
-                <p class="stage-now">{caption}</p>
                 {move || match part_text.get() {
                     None => view! {
                         <p class="stage-part">"Click a request, a queue, a lock or a device to see what it holds."</p>

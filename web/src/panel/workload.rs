@@ -18,7 +18,7 @@ pub fn Workload() -> impl IntoView {
     let errors = Memo::new(move |_| session.reading.with(job::Reading::errors));
     let changed = Memo::new(move |_| {
         let preset = session.preset();
-        session.config.with(|c| c.job.as_deref().unwrap_or(preset.job) != session.draft.read().as_str())
+        session.config.with(|c| c.job.as_deref().unwrap_or(&preset.job) != session.draft.read().as_str())
     });
     view! {
         <section
@@ -71,7 +71,7 @@ pub fn Workload() -> impl IntoView {
                 <button
                     type="button"
                     on:click=move |_| {
-                        session.draft.set(session.preset().job.into());
+                        session.draft.set(session.preset().job.clone());
                         session.check_draft();
                     }
                 >
@@ -148,11 +148,11 @@ fn Asks() -> impl IntoView {
 fn Place() -> impl IntoView {
     let session = Session::here();
     let machine = Memo::new(move |_| {
-        session.config.with(|c| c.machine.clone()).unwrap_or_else(|| session.preset().machine.to_string())
+        session.config.with(|c| c.machine.clone()).unwrap_or_else(|| session.preset().base.machine.clone())
     });
     let seed = Memo::new(move |_| session.config.with(|c| c.seed).unwrap_or(1).to_string());
     let duration = Memo::new(move |_| {
-        words::exact_span(session.config.with(|c| c.duration_ns).unwrap_or(session.preset().duration_ns))
+        words::exact_span(session.config.with(|c| c.duration_ns).unwrap_or(session.preset().base.duration_ns))
     });
     let set_seed = move |text: &str| match text.trim().parse::<u64>() {
         Ok(value) => session.set_base(|c| c.seed = Some(value)),
@@ -172,7 +172,7 @@ fn Place() -> impl IntoView {
                     id="machine"
                     on:change:target=move |e| {
                         let chosen = e.target().value();
-                        let usual = chosen == session.preset().machine;
+                        let usual = chosen == session.preset().base.machine;
                         session.set_base(|c| c.machine = (!usual).then_some(chosen));
                     }
                 >

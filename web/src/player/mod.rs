@@ -318,6 +318,16 @@ impl Player {
         self.head.sim.knobs()
     }
 
+    /// The kernel function that a CPU is in; `None` while it idles.
+    pub fn function(&self, cpu: u16) -> Option<&'static str> {
+        self.head.sim.stack(cpu).last().copied()
+    }
+
+    /// Whether nothing will happen any more.
+    pub fn ended(&self) -> bool {
+        self.head.at_rest() && self.head.sim.ended()
+    }
+
     /// Hash of the simulation's state, the same on every platform.
     pub fn state_hash(&self) -> u64 {
         self.head.sim.state_hash()

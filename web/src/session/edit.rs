@@ -19,8 +19,8 @@ impl Session {
     pub(super) fn load(&self, read: Read, still: bool) {
         let Read { mut config, view, messages } = read;
         let preset = preset::find(&config.preset).unwrap_or_else(preset::first);
-        let text = config.job.clone().unwrap_or_else(|| preset.job.to_string());
-        let machine = config.machine.clone().unwrap_or_else(|| preset.machine.into());
+        let text = config.job.clone().unwrap_or_else(|| preset.job.clone());
+        let machine = config.machine.clone().unwrap_or_else(|| preset.base.machine.clone());
         let mut reading = job::read(&text, &config.answers, &machine, preset);
         self.draft.set(text);
         for message in messages {
@@ -31,7 +31,7 @@ impl Session {
                 "The job in the address cannot run; the preset's own job runs until it is mended below.",
             );
             config.job = None;
-            job::read(preset.job, &config.answers, &machine, preset).base
+            job::read(&preset.job, &config.answers, &machine, preset).base
         });
         self.with_local(|l| l.base = base);
         self.reading.set(reading);
@@ -65,7 +65,7 @@ impl Session {
         let text = self.draft.get_untracked();
         let preset = self.preset();
         let reading = self.config.with_untracked(|c| {
-            job::read(&text, &c.answers, c.machine.as_deref().unwrap_or(preset.machine), preset)
+            job::read(&text, &c.answers, c.machine.as_deref().unwrap_or(&preset.base.machine), preset)
         });
         self.reading.set(reading);
     }
@@ -147,7 +147,7 @@ impl Session {
     /// Changes machine, disks, seed or length, and starts over.
     pub fn set_base(&self, edit: impl FnOnce(&mut Config)) {
         self.config.update(edit);
-        self.rebuild(self.preset().t_ns.min(self.frame.get_untracked().now_ns));
+        self.rebuild(self.preset().view().t_ns.min(self.frame.get_untracked().now_ns));
     }
 
     /// Builds the stage's player and both runs for numbers anew.

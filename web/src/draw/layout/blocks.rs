@@ -1,6 +1,6 @@
 //! The hctx and device blocks.
 
-use super::{Activity, DeviceBox, Grid, Group, HctxBox, Layout, Pinned, Units};
+use super::{Activity, DeviceBox, Grid, Group, HctxBox, Layout, Pinned, TagView, Units};
 use crate::draw::paint::Rect;
 use mqscope_core::event::HctxId;
 use mqscope_core::topology::{Object, ObjectKind, Queue, Site, Topology};
@@ -101,20 +101,26 @@ impl Layout {
             dispatch = rest;
             groups.clear();
         } else {
-            let whole = rest.w;
-            tags = rest.take_right(whole * 0.4);
-            rest.take_right(t * 0.8);
-            title = rest.take_top(t * 1.6);
-            let rows = (((rest.h - t * 6.6) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX);
+            let mut top = rest.take_top(t * 1.6);
+            let rows = (((rest.h - t * 7.0) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX);
             groups.truncate(rows);
             for group in groups.iter_mut().rev() {
                 group.rect = rest.take_bottom(t * 1.5);
             }
-            hand = rest.take_top((rest.h * 0.5).clamp(t * 2.4, t * 4.5));
-            dispatch = rest.take_top((rest.h).clamp(t * 2.0, t * 4.0));
+            rest.take_bottom(t * 0.6);
+            let share = top.w * 0.4;
+            let mut right = rest.take_right(share);
+            let over = top.take_right(share);
+            rest.take_right(t * 0.8);
+            title = top;
+            right = Rect::new(right.x, over.y, right.w, right.bottom() - over.y);
+            tags = Rect { h: right.h.min(t * 14.0), ..right };
+            dispatch = rest.take_bottom((rest.h * 0.4).clamp(t * 1.8, t * 2.4));
+            rest.take_bottom(t * 0.5);
+            hand = Rect { h: rest.h.min(t * 9.0), ..rest };
         }
-        let grid = tag_grid(nr_tags, if compact { Rect::default() } else { tags }, t);
-        HctxBox { hctx, folded: 0, rect, title, hand, dispatch, tags, tag_grid: grid, compact, groups }
+        let tag_view = if compact { TagView::Bar } else { tag_view(nr_tags, tags, t) };
+        HctxBox { hctx, folded: 0, rect, title, hand, dispatch, tags, tag_view, compact, groups }
     }
 
     pub(super) fn place_devices(&mut self, topology: &Topology, activity: &Activity, area: Rect) {
@@ -147,20 +153,21 @@ impl Layout {
         if rows > 0 {
             rest.take_bottom(t * 0.5);
         }
+        // Captions stand above the parts.
+        if !small {
+            rest.take_top(t * 1.5);
+        }
         let gauge = rest.take_left(t * 1.0);
-        rest.take_left(t * 0.8);
-        let link = rest.take_right(t * 1.6);
-        rest.take_right(t * 0.4);
+        rest.take_left(t * 0.7);
+        let link = rest.take_right(t * 1.8);
+        rest.take_right(t * 0.6);
         let whole = rest.w;
         let count = |name: &str| info.units.iter().find(|(label, _)| label == name).map(|(_, n)| *n);
         let (members, dies) = (count("member"), count("die"));
         let outer = members.map(|n| ("member", n)).or(dies.map(|n| ("die", n)));
-        let engine = if outer.is_some() { rest.take_left(whole * 0.22) } else { rest };
+        let engine = if outer.is_some() { rest.take_left(whole * 0.25) } else { rest };
         let units = outer.map(|(label, n)| {
             rest.take_left(t * 0.6);
-            if !small {
-                rest.take_top(t * 1.4);
-            }
             let grid = even_grid(n, rest);
             let inner = members.and(dies).map(|dies| {
                 let mut cell = grid.cell(0).inset(t * 0.2);
@@ -196,17 +203,26 @@ fn even_grid(count: u32, area: Rect) -> Grid {
     Grid { count, rect: area, columns: best, cell }
 }
 
-/// Columns (a multiple of 8, as the bitmap's words are read) and cell size; 0 where cells would be too small to see.
-fn tag_grid(nr_tags: u32, area: Rect, text: f32) -> (u16, f32) {
-    let mut best = (0u16, 0.0f32);
-    for columns in (8..=128u32).step_by(8) {
-        let rows = nr_tags.div_ceil(columns);
-        let cell = (area.w / columns as f32).min((area.h - text * 1.8) / rows.max(1) as f32).min(text);
-        if cell > best.1 {
-            best = (columns as u16, cell);
+/// The finest view whose cells can be seen.
+fn tag_view(nr_tags: u32, area: Rect, text: f32) -> TagView {
+    let grid = |count: u32, step: u32| {
+        let mut best = (0u16, 0.0f32);
+        for columns in (step..=128).step_by(step as usize) {
+            let rows = count.div_ceil(columns).max(1);
+            let cell = (area.w / columns as f32).min((area.h - text * 1.8) / rows as f32).min(text);
+            if cell > best.1 {
+                best = (columns as u16, cell);
+            }
         }
+        best
+    };
+    // Rows of whole bytes, as the bitmap's words are read.
+    let (columns, cell) = grid(nr_tags, 8);
+    if cell >= 3.0 {
+        return TagView::Bits { columns, cell };
     }
-    if best.1 >= 2.5 { best } else { (0, 0.0) }
+    let (columns, cell) = grid(nr_tags.div_ceil(64), 2);
+    if cell >= 3.0 { TagView::Words { columns, cell } } else { TagView::Bar }
 }
 
 /// Groups of objects that the run has touched, by class, locks first.

@@ -14,7 +14,7 @@ impl Layout {
         area: Rect,
     ) {
         let lowest = self.text * 1.5;
-        let highest = self.text * 3.4;
+        let highest = self.text * 4.2;
         let most = ((area.h / lowest) as usize).max(2);
         let rows = choose_rows(topology, activity, pinned, most);
         let gaps = rows.windows(2).filter(|w| socket(topology, &w[0]) != socket(topology, &w[1])).count();
@@ -51,20 +51,29 @@ impl Layout {
     }
 
     fn divide(&self, row: Row, rect: Rect) -> Lane {
+        let t = self.text;
         let mut rest = rect;
-        let (label_w, done_w, task_share) = if self.narrow { (2.2, 1.8, 0.16) } else { (2.6, 3.6, 0.20) };
-        let label = rest.take_left(self.text * label_w);
-        let done = rest.take_left(self.text * done_w);
+        let label = rest.take_left(t * 2.2);
         let inner = rest.w;
-        let task = rest.take_left(inner * task_share);
-        let plug = rest.take_left(inner * 0.33);
-        rest.take_left(self.text * 0.6);
-        let lock = rest.take_left(if self.narrow { self.text * 1.5 } else { self.text * 4.2 });
+        let (words, done, submit, lock);
+        if self.narrow {
+            words = rest.take_left(0.0);
+            done = rest.take_left(inner * 0.18);
+            submit = rest.take_left(t * 1.3);
+            lock = t * 2.6;
+        } else {
+            words = rest.take_left((inner * 0.255).min(t * 15.0));
+            done = rest.take_left(inner * 0.15);
+            submit = rest.take_left(t * 1.8);
+            lock = t * 4.6;
+        }
+        let plug = rest.take_left((rest.w - lock) * 0.46);
+        let lock = rest.take_left(lock);
         let tray = |r: Rect| {
-            let h = (r.h * 0.78).min(self.text * 2.4);
+            let h = (r.h * 0.72).min(t * 2.2);
             Rect::new(r.x, r.y + (r.h - h) / 2.0, r.w, h)
         };
-        Lane { row, rect, label, done, task, plug: tray(plug), lock, ctx: tray(rest) }
+        Lane { row, rect, label, words, done: tray(done), submit, plug: tray(plug), lock, ctx: tray(rest) }
     }
 
     /// One group for each row, over the ctx locks of all queues of the row's CPUs.

@@ -66,16 +66,39 @@ pub struct Lane {
     pub rect: Rect,
     /// CPU number.
     pub label: Rect,
-    /// Completions on this CPU.
+    /// What it runs, in words; empty on narrow stages.
+    pub words: Rect,
+    /// Completions on this CPU, and those that its tasks have not taken note of.
     pub done: Rect,
-    /// Names of its tasks, and bios being submitted.
-    pub task: Rect,
+    /// Bios being submitted.
+    pub submit: Rect,
     /// Plug of its tasks.
     pub plug: Rect,
-    /// Its ctx lock; part of [`Lane::ctx`]'s border.
+    /// Its ctx lock.
     pub lock: Rect,
     /// Its ctx list.
     pub ctx: Rect,
+}
+
+/// How a tag bitmap is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TagView {
+    /// A cell for each tag.
+    Bits {
+        /// Cells in a row.
+        columns: u16,
+        /// Side of a cell.
+        cell: f32,
+    },
+    /// A cell for each word of 64 tags: each is a cache line of its own.
+    Words {
+        /// Cells in a row.
+        columns: u16,
+        /// Side of a cell.
+        cell: f32,
+    },
+    /// One bar.
+    Bar,
 }
 
 /// An hctx with its tags, or several folded ones.
@@ -95,8 +118,8 @@ pub struct HctxBox {
     pub dispatch: Rect,
     /// Tag bitmap or fill bar.
     pub tags: Rect,
-    /// Columns and cell size of the bitmap; 0 columns: a bar.
-    pub tag_grid: (u16, f32),
+    /// How the tags are shown.
+    pub tag_view: TagView,
     /// Whether it is one line high.
     pub compact: bool,
     /// Locks and lines at the hctx and its tags.
@@ -124,6 +147,14 @@ pub struct DeviceBox {
     pub dot: f32,
     /// Locks and lines of the LUN and the host.
     pub groups: Vec<Group>,
+}
+
+impl DeviceBox {
+    /// Where completed requests wait for their interrupt: the lower end of the right edge.
+    pub fn exit(&self) -> Rect {
+        let h = self.link.w.max(self.dot * 3.0);
+        Rect::new(self.link.x, self.rect.bottom() - h, self.rect.right() - self.link.x, h)
+    }
 }
 
 /// A grid of like units inside a device; each may hold a grid of its own (the dies of a member disk).
@@ -312,23 +343,24 @@ impl Layout {
         let unit = self.text;
         let mut body = Rect::new(0.0, 0.0, self.width, self.height).inset(unit);
         let heads = body.take_top(unit * 2.0);
-        let rail = body.take_bottom(unit * 2.6);
-        self.arcs = body.take_left(unit * 2.6);
-        let gap = (self.width * 0.028).clamp(unit * 1.6, unit * 5.0);
+        let rail = body.take_bottom(unit * 2.2);
+        self.arcs = body.take_left(unit * 2.4);
+        let back = body.take_right(unit * 1.4);
+        let gap = (self.width * 0.026).clamp(unit * 1.5, unit * 5.0);
         let whole = body.w;
-        let lanes = body.take_left(whole * 0.46);
+        let lanes = body.take_left(whole * 0.47);
         body.take_left(gap);
-        let middle = body.take_left(whole * 0.235);
+        let middle = body.take_left(whole * 0.22);
         body.take_left(gap);
         self.place_lanes(topology, activity, pinned, lanes);
         self.place_hctxs(topology, activity, pinned, middle);
         self.place_devices(topology, activity, body);
-        let lane = self.lanes.first().cloned();
-        if let Some(lane) = lane {
+        if let Some(lane) = self.lanes.first().cloned() {
             let over = |r: Rect| Rect::new(r.x, heads.y, r.w, heads.h);
-            self.head("CPU", Rect { w: lane.label.w + lane.done.w, ..over(lane.label) });
-            self.head("task and its plug", Rect { w: lane.task.w + lane.plug.w, ..over(lane.task) });
-            self.head("ctx list", Rect { w: lane.lock.w + lane.ctx.w, ..over(lane.lock) });
+            self.head("CPU, what it runs", Rect { w: lane.label.w + lane.words.w, ..over(lane.label) });
+            self.head("done", over(lane.done));
+            self.head("plug", over(lane.plug));
+            self.head("ctx list", over(lane.ctx));
         }
         if let Some(first) = self.hctxs.first() {
             let (hctx, tags) = (first.rect, first.tags);
@@ -336,18 +368,19 @@ impl Layout {
             self.head("tags", Rect::new(tags.x, heads.y, hctx.right() - tags.x, heads.h));
         }
         self.head("driver and device", Rect::new(body.x, heads.y, body.w, heads.h));
-        let (bottom, left) = (rail.centre().1, self.arcs.x + self.arcs.w * 0.3);
-        let right = body.centre().0;
+        let (bottom, left) = (rail.centre().1, self.arcs.x + self.arcs.w * 0.2);
+        let right = back.x + back.w * 0.6;
+        let top = self.devices.first().map_or(body.y, |d| d.exit().centre().1);
         let up = self.lanes.first().map_or(body.y, |l| l.rect.centre().1);
-        self.back = vec![(right, body.bottom()), (right, bottom), (left, bottom), (left, up)];
+        self.back = vec![(right, top), (right, bottom), (left, bottom), (left, up)];
     }
 
     /// From top to bottom.
     fn stack(&mut self, topology: &Topology, activity: &Activity, pinned: Pinned) {
         let unit = self.text;
         let mut body = Rect::new(0.0, 0.0, self.width, self.height).inset(unit * 0.5);
-        let rail = body.take_right(unit * 1.4);
-        self.arcs = body.take_left(unit * 1.2);
+        let rail = body.take_right(unit * 1.2);
+        self.arcs = body.take_left(unit * 1.0);
         let caption = unit * 1.7;
         let whole = body.h;
         let heads = body.take_top(caption);
@@ -365,15 +398,16 @@ impl Layout {
         if let Some(lane) = self.lanes.first().cloned() {
             let over = |r: Rect| Rect::new(r.x, heads.y, r.w, heads.h);
             self.head("CPU", over(lane.label));
-            self.head("task, plug", Rect { w: lane.task.w + lane.plug.w, ..over(lane.task) });
-            self.head("ctx list", Rect { w: lane.lock.w + lane.ctx.w, ..over(lane.lock) });
+            self.head("done", over(lane.done));
+            self.head("plug", over(lane.plug));
+            self.head("ctx list", over(lane.ctx));
         }
         self.head("hctx, dispatch list, tags", hctx_head);
         self.head("driver and device", device_head);
         let x = rail.centre().0;
         let up = self.lanes.first().map_or(body.y, |l| l.rect.y);
-        let down = self.devices.last().map_or(body.bottom(), |d| d.rect.centre().1);
-        self.back = vec![(body.right(), down), (x, down), (x, up), (body.right(), up)];
+        let down = self.devices.last().map_or(body.bottom(), |d| d.exit().centre().1);
+        self.back = vec![(x, down), (x, up), (body.right(), up)];
     }
 
     fn head(&mut self, text: &'static str, rect: Rect) {

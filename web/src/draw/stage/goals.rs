@@ -9,7 +9,7 @@ use mqscope_core::event::{CpuId, Stage as DeviceStage};
 /// Counters reused from frame to frame, so that a frame allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    rows: Vec<[u32; 5]>,
+    rows: Vec<[u32; 4]>,
     units: Vec<u16>,
 }
 
@@ -20,7 +20,6 @@ enum Tray {
     Plug = 1,
     Ctx = 2,
     Done = 3,
-    Wait = 4,
 }
 
 /// How a request looks at `now_ns`.
@@ -68,7 +67,7 @@ pub fn in_block(block: Rect, k: u32, n: u32, dot: f32) -> (f32, f32) {
 
 /// The part of a lane in which bios of its tasks appear and disappear.
 pub fn home(lane: &Lane) -> (f32, f32) {
-    (lane.task.x + lane.task.w * 0.2, lane.rect.y + lane.rect.h / 2.0)
+    (lane.submit.x, lane.rect.y + lane.rect.h / 2.0)
 }
 
 fn row_of(layout: &Layout, cpu: CpuId) -> usize {
@@ -129,14 +128,15 @@ fn lanes(
     };
     let rows = layout.lanes.len();
     counters.rows.clear();
-    counters.rows.resize(rows * 2, [0; 5]);
+    counters.rows.resize(rows * 2, [0; 4]);
     let (total, next) = counters.rows.split_at_mut(rows);
     for (cpu, tray, standing) in places() {
         total[row_of(layout, cpu)][tray as usize] += scene.standing_len(standing);
     }
+    // A bio that waits for a tag stands where it was being submitted.
     let waits = || (0..topology.hctxs.len() as u16).flat_map(|h| scene.standing_at(Standing::TagWait(h)));
     for (_, request) in waits() {
-        total[row_of(layout, request.cpu)][Tray::Wait as usize] += 1;
+        total[row_of(layout, request.cpu)][Tray::Submit as usize] += 1;
     }
     let mut put = |cpu: CpuId, tray: Tray, slot: Slot, request: &Request| {
         let row = row_of(layout, cpu);
@@ -144,11 +144,7 @@ fn lanes(
         next[row][tray as usize] += 1;
         let lane = &layout.lanes[row];
         let at = match tray {
-            Tray::Submit => {
-                let half = Rect { x: lane.task.x + lane.task.w * 0.5, w: lane.task.w * 0.5, ..lane.task };
-                in_tray(half, k, n, dot, true)
-            }
-            Tray::Wait => in_tray(lane.task, k, n, dot, false),
+            Tray::Submit => in_tray(lane.submit, k, n, dot, true),
             Tray::Plug => in_tray(lane.plug, k, n, dot, true),
             Tray::Ctx => in_tray(lane.ctx, k, n, dot, true),
             Tray::Done => in_tray(lane.done, k, n, dot, true),
@@ -161,7 +157,7 @@ fn lanes(
         }
     }
     for (slot, request) in waits() {
-        put(request.cpu, Tray::Wait, slot, request);
+        put(request.cpu, Tray::Submit, slot, request);
     }
 }
 
@@ -279,7 +275,7 @@ fn device(
     let cells = at.units.as_ref().map_or(0, |u| u.cells() + u.grid.count);
     counters.units.clear();
     counters.units.resize(cells as usize, 0);
-    let mut next = [0u32; 4];
+    let (mut next, mut next_exit) = ([0u32; 3], 0);
     let dot = at.dot;
     let exit =
         Rect::new(at.link.x - dot * 8.0, at.rect.bottom() - dot * 1.2, at.link.w + dot * 8.0, dot * 2.4);
@@ -298,7 +294,11 @@ fn device(
             Part::Gate => block(0, at.gauge),
             Part::Engine => block(1, at.engine),
             Part::Link => block(2, at.link),
-            Part::Exit => block(3, exit),
+            Part::Exit => {
+                let k = next_exit;
+                next_exit += 1;
+                in_tray(exit, k, total[3], dot, true)
+            },
             Part::Front(units, unit) => {
                 let k = nth(units.cells() + unit);
                 in_tray(units.front(unit), u32::from(k), u32::from(k) + 1, dot, false)

@@ -1,7 +1,7 @@
 //! The part of the stage that stands still: frames, trays, names, rules. Painted once for each layout and theme.
 
 use super::Stage;
-use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row};
+use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row, TagView};
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::Palette;
 use mqscope_core::topology::Topology;
@@ -70,6 +70,12 @@ impl Stage {
             }
         }
         paint.line(&l.back, p.line, 1.0, 1.0);
+        if let Some(&(x, _)) = l.back.first() {
+            for device in &l.devices {
+                let exit = device.exit();
+                paint.line(&[(exit.right(), exit.centre().1), (x, exit.centre().1)], p.line, 1.0, 1.0);
+            }
+        }
         if let [.., before, last] = l.back.as_slice() {
             let (dx, dy) = (last.0 - before.0, last.1 - before.1);
             let length = dx.hypot(dy).max(1.0);
@@ -81,7 +87,7 @@ impl Stage {
             let face = Type { size: l.text * 0.9, mono: false, strong: false };
             let label = "way back: interrupt, completion, tag free";
             let w = face.width(label) + l.text;
-            let at = Rect::new(x - l.text * 3.0 - w, y - l.text * 0.8, w, l.text * 1.6);
+            let at = Rect::new(x - l.text * 8.0 - w, y - l.text * 0.8, w, l.text * 1.6);
             paint.fill(at, 0.0, p.surface, 1.0);
             paint.text(label, at.centre(), Align::Centre, face, p.ink_3, 1.0);
         }
@@ -92,7 +98,7 @@ impl Stage {
         let y = lane.rect.centre().1;
         match &lane.row {
             Row::Cpu(_) => {
-                for tray in [lane.plug, lane.ctx] {
+                for tray in [lane.done, lane.plug, lane.ctx] {
                     paint.fill(tray, tray.h * 0.28, p.sunken, 1.0);
                 }
             }
@@ -129,28 +135,28 @@ impl Stage {
         paint.text(&name, (at.title.x, at.title.centre().1), Align::Left, name_face, p.ink, 1.0);
         paint.fill(at.dispatch, at.dispatch.h.min(t * 2.0) * 0.25, p.sunken, 1.0);
         if !at.compact {
-            let under = (at.dispatch.x, at.dispatch.bottom() + t * 0.75);
-            if under.1 + t * 0.5 < at.groups.first().map_or(at.rect.bottom(), |g| g.rect.y) {
-                paint.text(
-                    "hctx->dispatch",
-                    under,
-                    Align::Left,
-                    Type { mono: true, ..label_face },
-                    p.ink_3,
-                    1.0,
-                );
-            }
+            let inside = (at.dispatch.x + t * 0.5, at.dispatch.centre().1);
+            let text = label_face.fit("hctx->dispatch", at.dispatch.w);
+            paint.text(&text, inside, Align::Left, Type { mono: true, ..label_face }, p.ink_3, 1.0);
         }
-        let (columns, cell) = at.tag_grid;
-        if columns > 0 {
-            let nr = queue.map_or(0, |q| q.nr_tags);
-            let rows = nr.div_ceil(columns.into());
-            let grid = tag_area(at, t);
-            let area = Rect::new(grid.0, grid.1, f32::from(columns) * cell, rows as f32 * cell);
-            paint.fill(area, 1.0, p.sunken, 1.0);
-        } else {
-            let bar = tag_bar(at, t);
-            paint.fill(bar, bar.h * 0.3, p.sunken, 1.0);
+        let nr = queue.map_or(0, |q| q.nr_tags);
+        match at.tag_view {
+            TagView::Bits { columns, cell } => {
+                let (x, y) = tag_area(at, t);
+                let rows = nr.div_ceil(columns.into());
+                let area = Rect::new(x, y, f32::from(columns) * cell, rows as f32 * cell);
+                paint.fill(area, 1.0, p.sunken, 1.0);
+            }
+            TagView::Words { .. } => {
+                for word in 0..nr.div_ceil(64) {
+                    let rect = word_cell(at, t, word);
+                    paint.fill(rect, rect.w * 0.15, p.sunken, 1.0);
+                }
+            }
+            TagView::Bar => {
+                let bar = tag_bar(at, t);
+                paint.fill(bar, bar.h * 0.3, p.sunken, 1.0);
+            }
         }
     }
 
@@ -168,35 +174,30 @@ impl Stage {
         paint.fill(at.gauge, at.gauge.w * 0.3, p.sunken, 1.0);
         paint.fill(at.engine, t * 0.3, p.sunken, 1.0);
         paint.line(&[(at.link.x, at.link.y), (at.link.x, at.link.bottom())], p.line, 1.0, 1.0);
-        let engine = match queue.units.iter().find(|(label, _)| label == "engine") {
-            Some((_, n)) => format!("{n} engines"),
-            None if at.units.is_some() => String::from("front end"),
-            None => String::from("service"),
-        };
-        let caption_room = at.rect.h > t * 9.0;
-        if caption_room {
-            let inside = (at.engine.centre().0, at.engine.y + t * 0.8);
-            paint.text(
-                &label_face.fit(&engine, at.engine.w),
-                inside,
-                Align::Centre,
-                label_face,
-                p.ink_3,
-                1.0,
-            );
+        if at.rect.h > t * 9.0 {
+            let engine = match queue.units.iter().find(|(label, _)| label == "engine") {
+                Some((_, n)) => format!("{n} engines"),
+                None if at.units.is_some() => String::from("front end"),
+                None => String::from("service"),
+            };
+            let mut caption = |text: &str, over: Rect, align: Align| {
+                let x = if align == Align::Right { over.right() } else { over.x };
+                let at = (x, over.y - t * 0.75);
+                paint.text(&label_face.fit(text, over.w.max(t * 2.4)), at, align, label_face, p.ink_3, 1.0);
+            };
+            caption(&engine, at.engine, Align::Left);
+            caption("link", at.link, Align::Right);
+            if let Some(units) = &at.units {
+                let text = match &units.inner {
+                    Some((label, grid)) => {
+                        format!("{} {}s of {} {label}s", units.grid.count, units.label, grid.count)
+                    }
+                    None => format!("{} {}s", units.grid.count, units.label),
+                };
+                caption(&text, units.grid.rect, Align::Left);
+            }
         }
         let Some(units) = &at.units else { return };
-        if caption_room {
-            let text = match &units.inner {
-                Some((label, grid)) => {
-                    format!("{} {}s of {} {}s", units.grid.count, units.label, grid.count, label)
-                }
-                None => format!("{} {}s", units.grid.count, units.label),
-            };
-            let above = (units.grid.rect.x, units.grid.rect.y - t * 0.65);
-            let text = label_face.fit(&text, units.grid.rect.w);
-            paint.text(&text, above, Align::Left, label_face, p.ink_3, 1.0);
-        }
         if units.inner.is_some() {
             for unit in 0..units.grid.count {
                 paint.outline(units.grid.cell(unit).inset(t * 0.15), t * 0.25, p.line, 1.0, 1.0);
@@ -214,6 +215,14 @@ impl Stage {
 /// Upper left corner of an hctx's tag bitmap.
 pub(super) fn tag_area(at: &HctxBox, text: f32) -> (f32, f32) {
     (at.tags.x, at.tags.y + text * 1.8)
+}
+
+/// Cell of a word in the view by words.
+pub(super) fn word_cell(at: &HctxBox, text: f32, word: u32) -> Rect {
+    let TagView::Words { columns, cell } = at.tag_view else { return Rect::default() };
+    let (x, y) = tag_area(at, text);
+    let (column, row) = (word % u32::from(columns.max(1)), word / u32::from(columns.max(1)));
+    Rect::new(x + column as f32 * cell, y + row as f32 * cell, cell, cell).inset(cell * 0.1)
 }
 
 /// The bar that stands for a bitmap where there is no room for one.

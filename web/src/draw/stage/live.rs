@@ -1,9 +1,9 @@
 //! The part of the stage that changes with time: CPUs, locks, hctxs, tags, devices, and the requests themselves.
 
 use super::goals::{hand_line, tag_width};
-use super::ground::{tag_area, tag_bar};
+use super::ground::{tag_area, tag_bar, word_cell};
 use super::{Glow, Stage};
-use crate::draw::layout::{DeviceBox, Group, HctxBox, Lane, Row};
+use crate::draw::layout::{DeviceBox, Group, HctxBox, Lane, Row, TagView};
 use crate::draw::paint::{Align, Mark, Paint, Rect, Type};
 use crate::draw::palette::{Palette, Rgb, Tone};
 use crate::scene::{Object, Scene, Standing};
@@ -11,10 +11,16 @@ use crate::words;
 use mqscope_core::event::{Context, CpuId, Sleep};
 
 impl Stage {
-    /// Paints what moves, over the ground.
-    pub fn paint_live(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
+    /// Paints what moves, over the ground. `function` names the kernel function that a CPU is in.
+    pub fn paint_live(
+        &self,
+        scene: &Scene,
+        function: impl Fn(CpuId) -> Option<&'static str>,
+        p: &Palette,
+        paint: &mut impl Paint,
+    ) {
         for lane in &self.layout.lanes {
-            self.live_lane(scene, lane, p, paint);
+            self.live_lane(scene, lane, &function, p, paint);
         }
         for hctx in &self.layout.hctxs {
             self.live_hctx(scene, hctx, p, paint);
@@ -37,61 +43,82 @@ impl Stage {
         self.live_selected(scene, p, paint);
     }
 
-    fn live_lane(&self, scene: &Scene, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
+    fn live_lane(
+        &self,
+        scene: &Scene,
+        lane: &Lane,
+        function: &impl Fn(CpuId) -> Option<&'static str>,
+        p: &Palette,
+        paint: &mut impl Paint,
+    ) {
         let Row::Cpu(cpu) = lane.row else { return };
         let t = self.layout.text;
         let y = lane.rect.centre().1;
         let Some(state) = scene.cpus().get(cpu as usize) else { return };
-        let number = Type { size: t, mono: true, strong: false };
-        let small = Type { size: t * 0.8, mono: false, strong: false };
         let running = state.frame();
-        let ink = if running.is_some() { p.ink } else { p.ink_3 };
-        let right = lane.label.x + t * 1.9;
-        paint.text(cpu_number(cpu).as_str(), (right, y), Align::Right, number, ink, 1.0);
         let (word, colour) = match (state.spin, running.map(|f| f.context)) {
-            (Some(_), _) => ("spin", p.tone(Tone::Trouble)),
+            (Some(_), _) => ("spins", p.tone(Tone::Trouble)),
             (_, Some(Context::Task)) => ("task", p.ink_2),
             (_, Some(Context::Kworker)) => ("kworker", p.tone(Tone::Queued)),
             (_, Some(Context::HardIrq)) => ("irq", p.tone(Tone::Back)),
             (_, Some(Context::SoftIrq)) => ("softirq", p.tone(Tone::Back)),
             _ => ("", p.ink_3),
         };
+        let number = Type { size: t, mono: true, strong: running.is_some() };
+        let ink = if running.is_some() { p.ink } else { p.ink_3 };
+        let right = lane.label.right() - t * 0.4;
+        paint.text(cpu_number(cpu).as_str(), (right, y), Align::Right, number, ink, 1.0);
         if self.layout.narrow {
-            // No room for the word: a bar under the number, its colour and length say as much.
+            // No room for words: a bar under the number, its colour and length say as much.
             if !word.is_empty() {
                 let w = if state.spin.is_some() { t * 1.8 } else { t * 1.1 };
                 paint.fill(Rect::new(right - w, y + t * 0.62, w, 1.5), 0.0, colour, 1.0);
             }
-        } else if !word.is_empty() {
-            paint.text(word, (right + t * 0.5, y), Align::Left, small, colour, 1.0);
+            return;
         }
-        self.live_tasks(scene, cpu, lane, p, paint);
+        let small = Type { size: t * 0.82, mono: false, strong: false };
+        let code = Type { size: t * 0.78, mono: true, strong: false };
+        let two_lines = lane.rect.h >= t * 2.2;
+        let first = if two_lines { y - t * 0.55 } else { y };
+        let mut x = lane.words.x;
+        let room = lane.words.right() - t * 0.5;
+        // A pill for the context, so that it reads without its colour.
+        if !word.is_empty() {
+            let w = small.width(word) + t * 0.7;
+            let pill = Rect::new(x, first - t * 0.6, w, t * 1.2);
+            if state.spin.is_some() {
+                paint.fill(pill, pill.h * 0.3, colour, 1.0);
+                paint.text(word, pill.centre(), Align::Centre, small, p.surface, 1.0);
+            } else {
+                paint.outline(pill, pill.h * 0.3, colour, 0.8, 1.0);
+                paint.text(word, pill.centre(), Align::Centre, small, colour, 1.0);
+            }
+            x += w + t * 0.5;
+        }
+        let in_task = running.is_some_and(|f| f.context == Context::Task);
+        let (name, ink) = self.task_words(scene, cpu, in_task, p);
+        paint.text(&small.fit(&name, room - x), (x, first), Align::Left, small, ink, 1.0);
+        if two_lines && let Some(name) = function(cpu).filter(|_| running.is_some()) {
+            let text = code.fit(name, room - lane.words.x);
+            paint.text(&text, (lane.words.x, y + t * 0.65), Align::Left, code, p.ink_3, 1.0);
+        }
     }
 
-    /// Names of the tasks of a CPU, with why they sleep.
-    fn live_tasks(&self, scene: &Scene, cpu: CpuId, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
+    /// Names of the tasks of a CPU; why the first sleeps, if it does.
+    fn task_words(&self, scene: &Scene, cpu: CpuId, in_task: bool, p: &Palette) -> (String, Rgb) {
         let mut here = scene.tasks().iter().enumerate().filter(|(_, t)| t.cpu == cpu);
-        let Some((id, task)) = here.next() else { return };
+        let Some((id, task)) = here.next() else { return (String::new(), p.ink_3) };
         let more = here.count();
-        let t = self.layout.text;
-        let face = Type { size: t * 0.9, mono: false, strong: false };
-        let name = scene.topology().tasks.get(id).map_or("", |t| t.name.as_str());
-        let name = if more > 0 { format!("{name} +{more}").into() } else { std::borrow::Cow::from(name) };
-        let (ink, note) = match task.sleep {
-            None => (p.ink_2, ""),
-            Some((Sleep::Tag, _)) => (p.tone(Tone::Trouble), "no tag"),
-            Some((Sleep::Io, _)) => (p.ink_3, "waits"),
-            Some((Sleep::Timer, _)) => (p.ink_3, "thinks"),
-            Some((Sleep::Done, _)) => (p.ink_3, "done"),
-        };
-        let y = lane.rect.centre().1;
-        let two_lines = lane.rect.h >= t * 2.4 && !note.is_empty();
-        let name_y = if two_lines { y - t * 0.55 } else { y };
-        let text = face.fit(&name, lane.task.w - t * 0.4);
-        paint.text(&text, (lane.task.x, name_y), Align::Left, face, ink, 1.0);
-        if two_lines {
-            let small = Type { size: t * 0.78, ..face };
-            paint.text(note, (lane.task.x, y + t * 0.55), Align::Left, small, ink, 1.0);
+        let mut name = scene.topology().tasks.get(id).map_or(String::new(), |t| t.name.clone());
+        if more > 0 {
+            name = format!("{name} +{more}");
+        }
+        match task.sleep.filter(|_| !in_task) {
+            None => (name, p.ink_2),
+            Some((Sleep::Tag, _)) => (format!("{name}: no tag"), p.tone(Tone::Trouble)),
+            Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
+            Some((Sleep::Timer, _)) => (format!("{name} thinks"), p.ink_3),
+            Some((Sleep::Done, _)) => (format!("{name} is done"), p.ink_3),
         }
     }
 
@@ -308,38 +335,53 @@ impl Stage {
         };
         let y = if at.compact { at.tags.y + t * 0.5 } else { at.tags.y + t * 0.8 };
         paint.text(&face.fit(&text, at.tags.w), (at.tags.x, y), Align::Left, face, ink, 1.0);
-        let (columns, cell) = at.tag_grid;
         let colour = if full { p.tone(Tone::Trouble) } else { p.tone(Tone::Submit) };
-        if columns == 0 {
-            let bar = tag_bar(at, t);
-            let share = hctx.tags_in_use as f32 / nr.max(1) as f32;
-            paint.fill(Rect { w: bar.w * share.min(1.0), ..bar }, bar.h * 0.3, colour, 0.85);
-            return;
-        }
-        // Neighbouring tags of a row are one rectangle: with a thousand tags that is what keeps the frame short.
-        let (x0, y0) = tag_area(at, t);
-        let gap = if cell >= 4.0 { 1.0 } else { 0.5 };
-        let columns = u32::from(columns);
-        let mut tag = 0;
-        while tag < nr {
-            if !hctx.tag_used(tag) {
-                tag += 1;
-                continue;
+        match at.tag_view {
+            TagView::Bar => {
+                let bar = tag_bar(at, t);
+                let share = hctx.tags_in_use as f32 / nr.max(1) as f32;
+                let w = if hctx.tags_in_use > 0 { (bar.w * share).clamp(1.5, bar.w) } else { 0.0 };
+                paint.fill(Rect { w, ..bar }, bar.h * 0.3, colour, 0.85);
             }
-            let row_end = ((tag / columns + 1) * columns).min(nr);
-            let mut end = tag + 1;
-            while end < row_end && hctx.tag_used(end) {
-                end += 1;
+            TagView::Words { .. } => {
+                // Each word is a cache line: filled by its tags, ringed while it is fought for.
+                let lines = at.groups.iter().find(|g| g.class.contains("sbitmap"));
+                for (word, bits) in hctx.tags.iter().enumerate() {
+                    let rect = word_cell(at, t, word as u32);
+                    let used = bits.count_ones();
+                    if used > 0 {
+                        paint.fill(rect, rect.w * 0.15, colour, 0.25 + 0.75 * used as f32 / 64.0);
+                    }
+                    let line = lines.and_then(|g| g.objects.get(word)).and_then(|&id| scene.objects().get(id as usize));
+                    let heat = line.map_or(0.0, |o| self.heat(scene, o));
+                    if heat > 0.05 {
+                        paint.outline(rect, rect.w * 0.15, p.tone(Tone::Trouble), heat.min(1.0), 1.2);
+                    }
+                }
             }
-            let (column, row) = (tag % columns, tag / columns);
-            let rect = Rect::new(
-                x0 + column as f32 * cell,
-                y0 + row as f32 * cell,
-                (end - tag) as f32 * cell - gap,
-                cell - gap,
-            );
-            paint.fill(rect, 0.0, colour, 0.85);
-            tag = end;
+            TagView::Bits { columns, cell } => {
+                // Neighbouring tags of a row are one rectangle: that keeps the frame short.
+                let (x0, y0) = tag_area(at, t);
+                let gap = if cell >= 4.0 { 1.0 } else { 0.5 };
+                let columns = u32::from(columns);
+                let mut tag = 0;
+                while tag < nr {
+                    if !hctx.tag_used(tag) {
+                        tag += 1;
+                        continue;
+                    }
+                    let row_end = ((tag / columns + 1) * columns).min(nr);
+                    let mut end = tag + 1;
+                    while end < row_end && hctx.tag_used(end) {
+                        end += 1;
+                    }
+                    let (column, row) = (tag % columns, tag / columns);
+                    let (x, y) = (x0 + column as f32 * cell, y0 + row as f32 * cell);
+                    let rect = Rect::new(x, y, (end - tag) as f32 * cell - gap, cell - gap);
+                    paint.fill(rect, 0.0, colour, 0.85);
+                    tag = end;
+                }
+            }
         }
     }
 
