@@ -152,18 +152,35 @@ impl Sim {
                 // From here on the frame's `rq` names the queue and hctx, as the request is gone.
                 if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
                     return Flow::Call(
-                        self.after_free(queue),
+                        self.after_free(c, queue),
                         Frame::RunHwQueue { pc: 0, hctx, run_async: true },
                     );
                 }
-                Flow::Go(self.after_free(queue))
+                Flow::Go(self.after_free(c, queue))
             }
             _ => unreachable!("complete has no step {pc}"),
         }
     }
 
+    /// `scsi_starved_list_run`: whoever the full host refused gets its turn.
+    fn run_starved(&mut self, c: usize, host: u16) {
+        let mut starved = std::mem::take(&mut self.hosts[host as usize].starved);
+        while starved != 0 {
+            let queue = &self.queues[starved.trailing_zeros() as usize];
+            starved &= starved - 1;
+            for hctx in queue.first_hctx..queue.first_hctx + queue.nr_hctx {
+                if self.has_pending(c, hctx) {
+                    self.schedule_work(c, hctx, 0);
+                }
+            }
+        }
+    }
+
     /// What a SCSI completion does at the end: run all hctxs that have work, always or if somebody missed budget.
-    fn after_free(&mut self, q: u16) -> Frame {
+    fn after_free(&mut self, c: usize, q: u16) -> Frame {
+        if let Driver::Scsi(host) = self.queues[q as usize].driver {
+            self.run_starved(c, host);
+        }
         let queue = &mut self.queues[q as usize];
         let nr = queue.nr_hctx;
         let runs = queue.scsi() && (self.knobs.scsi_run_all || std::mem::take(&mut queue.restarts));

@@ -125,6 +125,7 @@ impl Sim {
                 }
                 let h = &mut self.hosts[host as usize];
                 if h.host_busy >= h.can_queue {
+                    h.starved |= 1 << q;
                     self.rqs[rq].has_budget = false;
                     self.put_budget(c, q);
                     return self.refuse(c, rq);

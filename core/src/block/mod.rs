@@ -229,6 +229,9 @@ impl Queue {
 pub(crate) struct Host {
     pub host_busy: u32,
     pub can_queue: u32,
+    /// Queues that the full host refused and that have to be run when a command is done (`shost->starved_list`), as
+    /// bits by queue number.
+    pub starved: u32,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
 }

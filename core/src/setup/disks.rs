@@ -1,0 +1,320 @@
+//! Disks of a scenario: devices, request queues, hctxs, tag sets and their locks and lines.
+
+use super::*;
+
+/// Largest number of tags of an hctx.
+const TAGS_MAX: u32 = 16_384;
+/// Recorded service times of a null device.
+const RECORDED_MAX: usize = 100_000;
+/// Segments of a request (BLK_MAX_SEGMENTS).
+const MAX_SEGMENTS: u32 = 128;
+/// Default largest request, KiB (BLK_DEF_MAX_SECTORS).
+const MAX_SECTORS_KB: u32 = 1280;
+
+impl Builder<'_> {
+    /// All disks; volumes of adapters share one adapter and its tag set.
+    pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
+        let mut adapter: Option<(u16, u16)> = None; // device, host
+        let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
+        let configs = &self.scenario.devices;
+        let presets: Vec<&'static Preset> = configs
+            .iter()
+            .map(|d| {
+                preset(&d.model).ok_or_else(|| ScenarioError::UnknownName {
+                    what: "device model",
+                    name: d.model.chars().take(60).collect(),
+                    known: PRESETS.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        let luns = presets.iter().filter(|p| volumes(p)).count() as u16;
+        let mut lun = 0;
+        for (config, preset) in configs.iter().zip(presets) {
+            let recorded = &config.completions_ns;
+            check(recorded.len() <= RECORDED_MAX, "completions_ns", || {
+                format!("at most {RECORDED_MAX} times")
+            })?;
+            check(recorded.iter().all(|&ns| ns <= DURATION_MAX_NS), "completions_ns", || {
+                format!("at most {DURATION_MAX_NS} each")
+            })?;
+            let (device, driver, my_lun) = match &preset.spec {
+                Spec::Null { completion_ns } => {
+                    let ns = config.completion_ns.unwrap_or(*completion_ns);
+                    check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
+                    self.devices.push(Device::null(ns, &config.completions_ns));
+                    (self.devices.len() as u16 - 1, Driver::Null, 0)
+                }
+                // Recorded times stand in for the flash; queues, locks and doorbells stay NVMe's.
+                Spec::Nvme(_) if !config.completions_ns.is_empty() => {
+                    let after = config.completions_ns.last().copied().unwrap_or_default();
+                    self.devices.push(Device::null(after, &config.completions_ns));
+                    (self.devices.len() as u16 - 1, Driver::Nvme, 0)
+                }
+                Spec::Nvme(spec) => {
+                    self.devices.push(Device::nvme(spec.clone()));
+                    (self.devices.len() as u16 - 1, Driver::Nvme, 0)
+                }
+                Spec::Hba(spec) => {
+                    let (device, host) = *adapter.get_or_insert_with(|| {
+                        self.devices.push(Device::hba(spec.clone(), luns));
+                        (self.devices.len() as u16 - 1, self.hosts.len() as u16)
+                    });
+                    if self.hosts.len() <= host as usize {
+                        let host_line = self.object(
+                            "shost->host_busy",
+                            "shost->host_busy".into(),
+                            ObjectKind::Line,
+                            Site::Host,
+                        );
+                        let fw_line = self.object(
+                            "instance->fw_outstanding",
+                            "instance->fw_outstanding".into(),
+                            ObjectKind::Line,
+                            Site::Host,
+                        );
+                        let can_queue = config.nr_requests.unwrap_or(preset.nr_tags);
+                        self.hosts.push(Host { host_busy: 0, can_queue, starved: 0, host_line, fw_line });
+                    }
+                    lun += 1;
+                    (device, Driver::Scsi(host), lun - 1)
+                }
+            };
+            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && driver != Driver::Null
+            {
+                self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
+            }
+            self.disk(config, preset, device, driver, my_lun)?;
+        }
+        Ok(())
+    }
+
+    fn disk(
+        &mut self,
+        config: &DeviceConfig,
+        preset: &'static Preset,
+        device: u16,
+        driver: Driver,
+        lun: u16,
+    ) -> Result<(), ScenarioError> {
+        let name = &config.name;
+        let field = |f: &str| format!("devices.{name}.{f}");
+        check(!name.is_empty() && name.len() <= 32, "devices.name", || {
+            "a disk needs a name of 1 to 32 letters".into()
+        })?;
+        if config.scheduler != "none" {
+            return Err(wrong(
+                field("scheduler"),
+                format!(
+                    "'{}' is not modelled yet; use none",
+                    config.scheduler.chars().take(30).collect::<String>()
+                ),
+            ));
+        }
+        let nr_cpus = self.machine.cpus();
+        let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
+            0 => nr_cpus,
+            n => n,
+        });
+        check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
+        let nr = wanted.min(nr_cpus);
+        if nr < wanted {
+            self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
+        }
+        let nr_tags = config.nr_requests.unwrap_or(preset.nr_tags);
+        check((1..=TAGS_MAX).contains(&nr_tags), &field("nr_requests"), || {
+            format!("must be from 1 to {TAGS_MAX}")
+        })?;
+        // Only SCSI has a budget; elsewhere the tags are the limit.
+        let depth = preset
+            .queue_depth
+            .map_or(nr_tags * u32::from(nr), |default| config.queue_depth.unwrap_or(default));
+        check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
+        if config.queue_depth.is_some() && preset.queue_depth.is_none() {
+            self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
+        }
+        check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
+        check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
+        let max_sectors_kb = config.max_sectors_kb.unwrap_or(MAX_SECTORS_KB);
+        check((4..=65_536).contains(&max_sectors_kb), &field("max_sectors_kb"), || {
+            "must be from 4 to 65536".into()
+        })?;
+        let size = config.size.unwrap_or(preset.size);
+        check((65_536..=1 << 50).contains(&size), &field("size"), || {
+            "must be from 64 KiB to 1 PiB, in bytes".into()
+        })?;
+
+        let q = self.queues.len() as u16;
+        let first_hctx = self.hctxs.len() as u16;
+        let first_ctx = self.ctxs.len() as u32;
+        for c in 0..nr_cpus {
+            let lock =
+                self.object("ctx->lock", format!("ctx[{c}]->lock ({name})"), ObjectKind::Lock, Site::Ctx(c));
+            self.ctxs.push(Ctx { list: VecDeque::new(), lock });
+        }
+        // Volumes of one adapter share its tags (BLK_MQ_F_TAG_SHARED).
+        let shared = match driver {
+            Driver::Scsi(host) => self
+                .queues
+                .iter()
+                .find(|other| other.driver == Driver::Scsi(host) && other.nr_hctx == nr)
+                .map(|other| self.hctxs[other.first_hctx as usize].tags),
+            _ => None,
+        };
+        let nr_tags = match shared.map(|tags| self.tags[tags as usize].depth) {
+            Some(depth) if depth != nr_tags => {
+                let text = format!(
+                    "{name}: volumes of one adapter share its {depth} tags; nr_requests is not its own"
+                );
+                self.warnings.push(text);
+                depth
+            }
+            _ => nr_tags,
+        };
+        let map = self.cpu_map(nr, first_hctx);
+        for i in 0..nr {
+            let tags = match shared {
+                Some(first) => first + i,
+                None => self.tag_set(nr_tags, first_hctx + i, i, name),
+            };
+            self.tags[tags as usize].add_user();
+            self.hctx(q, i, first_hctx + i, tags, &map, name);
+        }
+        let tags_shared = shared.is_some();
+        if tags_shared {
+            // The one that made the tag set shares it from now on as well.
+            for other in &mut self.queues {
+                if matches!(other.driver, Driver::Scsi(_)) && other.nr_hctx == nr {
+                    other.tags_shared = true;
+                }
+            }
+        }
+        let busy_line = self.object(
+            "sdev->device_busy",
+            format!("sdev->device_busy ({name})"),
+            ObjectKind::Line,
+            Site::Queue(q),
+        );
+        let ref_line = self.object(
+            "sdev kref",
+            format!("sdev->sdev_gendev kref ({name})"),
+            ObjectKind::Line,
+            Site::Queue(q),
+        );
+        self.queues.push(Queue {
+            driver,
+            device,
+            lun,
+            first_hctx,
+            nr_hctx: nr,
+            first_ctx,
+            map,
+            sectors: size / 512,
+            max_sectors: max_sectors_kb * 2,
+            max_segments: MAX_SEGMENTS,
+            nomerges: config.nomerges,
+            rq_affinity: config.rq_affinity,
+            rotational: false,
+            tags_shared,
+            device_busy: 0,
+            queue_depth: depth,
+            busy_line,
+            restarts: false,
+            ref_line,
+        });
+        let default_dev = match driver {
+            Driver::Nvme => (259, u32::from(q)),
+            Driver::Null => (254, u32::from(q)),
+            Driver::Scsi(_) => (8, 16 * u32::from(q + 1)),
+        };
+        self.topology.queues.push(topology::Queue {
+            name: name.clone(),
+            model: preset.name.into(),
+            scheduler: config.scheduler.clone(),
+            dev: config.dev.unwrap_or(default_dev),
+            nr_tags,
+            queue_depth: depth,
+            sectors: size / 512,
+            hctxs: (first_hctx..first_hctx + nr).collect(),
+            units: preset.units(),
+        });
+        Ok(())
+    }
+
+    /// CPU to hctx: first threads are dealt in turn, second threads follow their core (`blk_mq_map_queues`).
+    fn cpu_map(&self, nr: u16, first_hctx: u16) -> Vec<u16> {
+        let cpus = self.machine.cpus();
+        let cores = self.machine.sockets * self.machine.cores_per_socket;
+        (0..cpus).map(|c| first_hctx + if nr == cpus { c } else { c % cores % nr }).collect()
+    }
+
+    fn tag_set(&mut self, depth: u32, h: u16, i: u16, name: &str) -> u16 {
+        let hints = (0..self.machine.cpus())
+            .map(|c| {
+                let key = u64::from(h) << 32 | u64::from(c);
+                rng::below(self.scenario.seed, Purpose::TagHint, key, u64::from(depth)) as u32
+            })
+            .collect();
+        let mut tags = Tags::new(depth, hints);
+        for word in 0..tags.words.len() {
+            let id = self.object(
+                "sbitmap word (tags)",
+                format!("tags word {word} (mq/{i} {name})"),
+                ObjectKind::Line,
+                Site::Tags(h),
+            );
+            if word == 0 {
+                tags.word_line = id;
+            }
+        }
+        self.tags.push(tags);
+        self.tags.len() as u16 - 1
+    }
+
+    fn hctx(&mut self, q: u16, i: u16, h: u16, tags: u16, map: &[u16], name: &str) {
+        let cpus: Vec<u16> = (0..map.len() as u16).filter(|&c| map[c as usize] == h).collect();
+        let at = Site::Hctx(h);
+        let words = map.len().div_ceil(CTX_MAP_BITS as usize);
+        let mut ctx_map_line = 0;
+        for word in 0..words {
+            let text = format!("hctx[{i}]->ctx_map word {word} ({name})");
+            let id = self.object("hctx->ctx_map word", text, ObjectKind::Line, at);
+            if word == 0 {
+                ctx_map_line = id;
+            }
+        }
+        let lock = self.object("hctx->lock", format!("hctx[{i}]->lock ({name})"), ObjectKind::Lock, at);
+        let counters_line =
+            self.object("hctx counters", format!("hctx[{i}] counters ({name})"), ObjectKind::Line, at);
+        let active_line =
+            self.object("hctx->nr_active", format!("hctx[{i}]->nr_active ({name})"), ObjectKind::Line, at);
+        let sq_lock = self.object("nvmeq lock", format!("nvmeq[{i}] lock ({name})"), ObjectKind::Lock, at);
+        self.topology.hctxs.push(topology::Hctx { queue: q, index: i, cpus: cpus.clone() });
+        let irq_cpu = cpus.first().copied().unwrap_or(0);
+        self.hctxs.push(Hctx {
+            queue: q,
+            cpus,
+            ctx_map: 0,
+            ctx_map_used: 0,
+            ctx_map_line,
+            dispatch_from: 0,
+            dispatch: VecDeque::new(),
+            lock,
+            counters_line,
+            restart: false,
+            dispatch_busy: 0,
+            work: Work::Idle,
+            work_gen: 0,
+            work_running: None,
+            work_again: false,
+            next_cpu: 0,
+            next_cpu_batch: 8,
+            tags,
+            nr_active: 0,
+            active_line,
+            sq_lock,
+            unrung: VecDeque::new(),
+            work_target: 0,
+            irq_cpu,
+        });
+    }
+}
