@@ -67,7 +67,9 @@ pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
         Scale::Linear => (0.0, if high > 0.0 { high * 1.1 } else { 1.0 }),
         Scale::Log => {
             let low = values().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-            if low.is_finite() { (low * 0.7, (high * 1.4).max(low * 10.0)) } else { (1.0, 10.0) }
+            // Whole decades, because those are the steps that get a label.
+            let decade = |y: f64, up: bool| 10f64.powf(if up { y.log10().ceil() } else { y.log10().floor() });
+            if low.is_finite() { (decade(low, false), decade(high * 1.01, true)) } else { (1.0, 10.0) }
         }
     }
 }

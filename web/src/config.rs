@@ -162,6 +162,14 @@ impl Config {
         &self.policies[side.index()]
     }
 
+    /// What a side is called: as its preset calls it, or by what it differs in.
+    pub fn label(&self, side: Side) -> String {
+        let start = &self.policy(side).start;
+        let preset = crate::preset::find(&self.preset);
+        let named = preset.filter(|p| p.sides[side.index()] == *start).map_or("", |p| p.labels[side.index()]);
+        if named.is_empty() { start.label() } else { named.to_string() }
+    }
+
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
     pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
         let mut scenario = base.clone();

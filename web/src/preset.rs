@@ -31,6 +31,8 @@ pub struct Preset {
     pub base: Scenario,
     /// Rules of each side.
     pub sides: [Rules; 2],
+    /// What the sides are called; empty where their rules say it best.
+    pub labels: [&'static str; 2],
 }
 
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| cases::cases().into_iter().map(Preset::of).collect());
@@ -52,6 +54,7 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 
 impl Preset {
     fn of(case: Case) -> Self {
+        let labels = [0, 1].map(|i| case.sides.get(i).map_or("", |(label, _)| *label));
         let mut scenarios = case.sides.into_iter().map(|(_, scenario)| scenario);
         let base = scenarios.next().unwrap_or_else(|| panic!("case {} has no side", case.name));
         let rules = |s: &Scenario| Rules { kernel: s.kernel.clone(), set: s.set.clone() };
@@ -72,6 +75,7 @@ impl Preset {
             job: job::print(&base.workload, &base.devices),
             base,
             sides,
+            labels,
         }
     }
 

@@ -13,7 +13,7 @@ use mqscope_core::report::{PERCENTILES, Report};
 use std::sync::Arc;
 
 /// Most points of a line.
-const POINTS_MAX: usize = 120;
+const POINTS_MAX: usize = 60;
 
 /// Both charts.
 #[component]
@@ -149,14 +149,13 @@ fn Legend() -> impl IntoView {
         <span class="chart-legend">
             {crate::config::Side::BOTH
                 .map(|side| {
-                    let label = move || session.config.with(|c| c.policy(side).start.label());
+                    let label = move || session.config.with(|c| c.label(side));
                     view! {
                         <span class=format!("key {}", side.letter())>
                             <svg viewBox="0 0 28 6" aria-hidden="true">
                                 <path d="M1 3H27" />
                             </svg>
-                            {side.letter()}
-                            <span class="wide-only">": " {label}</span>
+                            <span>{side.letter()} <span class="wide-only">": " {label}</span></span>
                         </span>
                     }
                 })
@@ -229,7 +228,7 @@ fn PointTable(
             .collect::<Vec<_>>()
     };
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label=format!("Table by {}", head.to_lowercase())>
+        <div class="scroll" tabindex="0" role="group" aria-label=format!("Table by {}", head.to_lowercase())>
             <table>
                 <thead>
                     <tr>

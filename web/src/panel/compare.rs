@@ -32,7 +32,7 @@ fn Card(side: Side) -> impl IntoView {
     let session = Session::here();
     let numbers = session.numbers[side.index()];
     let other = session.numbers[side.other().index()];
-    let label = Memo::new(move |_| session.config.with(|c| c.policy(side).start.label()));
+    let label = Memo::new(move |_| session.config.with(|c| c.label(side)));
     let changes = Memo::new(move |_| session.config.with(|c| c.policy(side).changes.len()));
     let on_stage = Memo::new(move |_| session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
@@ -67,6 +67,9 @@ fn Card(side: Side) -> impl IntoView {
             <p class="card-figure">
                 <span class="figure">{figure(|r| r.total.iops, words::short)}</span>
                 <span class="unit">"IOPS"</span>
+                <span class="published" title=move || session.preset().source>
+                    {move || published.get().map(|n| format!("published {}", words::short(n)))}
+                </span>
                 <span class="against">
                     {move || (side == Side::B).then(against).flatten().map(|t| format!("{t} against A"))}
                 </span>
@@ -84,12 +87,6 @@ fn Card(side: Side) -> impl IntoView {
                     <dt title="Part of it spent spinning for locks">"spinning"</dt>
                     <dd>{figure(|r| r.cpu.spin_ns, words::span)}</dd>
                 </div>
-                <Show when=move || published.get().is_some()>
-                    <div>
-                        <dt title=move || session.preset().source>"published"</dt>
-                        <dd>{move || published.get().map(words::short)}" IOPS"</dd>
-                    </div>
-                </Show>
             </dl>
             <p class="card-foot">
                 {move || match changes.get() {

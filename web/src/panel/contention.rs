@@ -73,7 +73,7 @@ pub fn Contention() -> impl IntoView {
                 <h2 id="contention-title">"Locks and shared lines"</h2>
                 <p class="panel-note">"By CPU time lost on them"</p>
             </div>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby="contention-title">
+            <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines">
                 <table>
                     <thead>
                         <tr>

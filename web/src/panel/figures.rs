@@ -180,6 +180,14 @@ pub fn Figures() -> impl IntoView {
                 <h2 id="numbers-title">"Numbers"</h2>
                 <p class="panel-note">{state}</p>
             </div>
+            <p class="panel-note">
+                {move || {
+                    let preset = session.preset();
+                    let own = session.config.read().job.is_some();
+                    (!own && !preset.source.is_empty())
+                        .then(|| format!("Published: {}. Assumed here: {}.", preset.source, preset.assumed))
+                }}
+            </p>
             <div class="figure-tables">
                 <FigureTable title="fio" rows=FIO />
                 <FigureTable title="iostat" rows=IOSTAT />

@@ -1,6 +1,7 @@
 //! The bar at the top: the name, where to go, and the page's own tools.
 
 use super::icon::{Icon, Shape};
+use super::intro::PresetChoice;
 use crate::config::Theme;
 use crate::session::Session;
 use leptos::leptos_dom::helpers::set_timeout;
@@ -49,6 +50,7 @@ pub fn Header(
                 </svg>
                 "mqscope"
             </p>
+            <PresetChoice />
             <nav class="bar-nav" aria-label="On this page">
                 <a href="#policy">"Policy"</a>
                 <a href="#numbers">"Numbers"</a>

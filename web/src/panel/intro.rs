@@ -4,7 +4,7 @@ use crate::preset;
 use crate::session::Session;
 use leptos::prelude::*;
 
-/// Title, caption and the choice of another preset.
+/// Title and caption.
 #[component]
 pub fn Intro() -> impl IntoView {
     let session = Session::here();
@@ -13,24 +13,7 @@ pub fn Intro() -> impl IntoView {
     let now = move || preset::find(&preset.read()).unwrap_or_else(preset::first);
     view! {
         <section class="intro" aria-labelledby="title">
-            <div class="intro-head">
-                <h1 id="title">{move || if own_job.get() { "Your own job" } else { now().title }}</h1>
-                <p class="field inline">
-                    <label for="preset">"Scenario"</label>
-                    <select id="preset" on:change:target=move |e| session.load_preset(&e.target().value())>
-                        {preset::all()
-                            .iter()
-                            .map(|p| {
-                                view! {
-                                    <option value=p.name prop:selected=move || *preset.read() == p.name>
-                                        {p.title}
-                                    </option>
-                                }
-                            })
-                            .collect_view()}
-                    </select>
-                </p>
-            </div>
+            <h1 id="title">{move || if own_job.get() { "Your own job" } else { now().title }}</h1>
             <p class="caption">
                 {move || {
                     if own_job.get() {
@@ -41,13 +24,30 @@ pub fn Intro() -> impl IntoView {
                     }
                 }}
             </p>
-            <p class="source">
-                {move || {
-                    let preset = now();
-                    (!own_job.get() && !preset.source.is_empty())
-                        .then(|| format!("Published by {}. Assumed here: {}.", preset.source, preset.assumed))
-                }}
-            </p>
         </section>
+    }
+}
+
+/// The choice of a preset.
+#[component]
+pub fn PresetChoice() -> impl IntoView {
+    let session = Session::here();
+    let preset = Memo::new(move |_| session.config.with(|c| c.preset.clone()));
+    view! {
+        <p class="field inline choice">
+            <label for="preset">"Scenario"</label>
+            <select id="preset" on:change:target=move |e| session.load_preset(&e.target().value())>
+                {preset::all()
+                    .iter()
+                    .map(|p| {
+                        view! {
+                            <option value=p.name prop:selected=move || *preset.read() == p.name>
+                                {p.title}
+                            </option>
+                        }
+                    })
+                    .collect_view()}
+            </select>
+        </p>
     }
 }

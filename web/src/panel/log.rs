@@ -67,7 +67,7 @@ pub fn EventLog() -> impl IntoView {
                     <label for="log-all">"Locks, lines and CPUs as well"</label>
                 </span>
             </div>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby="log-title">
+            <div class="scroll" tabindex="0" role="group" aria-label="Table of events">
                 <table class="events">
                     <thead>
                         <tr>

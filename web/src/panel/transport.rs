@@ -33,7 +33,7 @@ pub fn Transport() -> impl IntoView {
                         on:click=move |_| session.toggle()
                     >
                         <Icon shape=play_shape />
-                        <span>{move || if session.playing.get() { "Pause" } else { "Play" }}</span>
+                        <span class="play-word">{move || if session.playing.get() { "Pause" } else { "Play" }}</span>
                     </button>
                     <Tool shape=Shape::Forward name="One event on" keys="." act=move || session.step_event() />
                     <Tool

@@ -122,6 +122,17 @@ pub struct Span {
     pub unit: u16,
 }
 
+impl Span {
+    /// How much of it is over at `now_ns`, 0 to 1.
+    pub fn share(&self, now_ns: u64) -> f32 {
+        let length = self.end_ns.saturating_sub(self.start_ns);
+        if length == 0 {
+            return 1.0;
+        }
+        (now_ns.saturating_sub(self.start_ns) as f32 / length as f32).min(1.0)
+    }
+}
+
 const NO_SPAN: Span = Span { start_ns: 0, end_ns: 0, stage: Stage::Service, unit: 0 };
 
 /// Times of the blktrace letters of one request, ns; [`NEVER`] where the letter has not come.

@@ -24,9 +24,8 @@ impl Layout {
         let fold_h = if folded > 0 { line } else { 0.0 };
         let count = shown.len().max(1) as f32;
         let room = area.h - fold_h - if folded > 0 { gap } else { 0.0 } - gap * (count - 1.0);
-        let h = (room / count).min(self.text * 24.0);
-        let used = count * (h + gap) - gap + if folded > 0 { fold_h + gap } else { 0.0 };
-        let mut y = if self.narrow { area.y } else { area.y + (area.h - used).max(0.0) / 2.0 };
+        let h = (room / count).min(self.text * if self.narrow { 3.0 } else { 46.0 });
+        let mut y = area.y;
         self.box_of = vec![shown.len() as u16; topology.hctxs.len()];
         for (at, &hctx) in shown.iter().enumerate() {
             self.box_of[hctx as usize] = at as u16;
@@ -59,13 +58,14 @@ impl Layout {
     ) -> Vec<HctxId> {
         let score = |h: &HctxId| activity.hctxs.get(*h as usize).copied().unwrap_or(0.0);
         let mut all: Vec<HctxId> = (0..topology.hctxs.len() as HctxId).collect();
-        if all.len() > most {
+        // A few are all shown; of many only those that have work.
+        if all.len() > most.min(6) {
             all.sort_by(|a, b| {
                 let key = |h: &HctxId| (pinned.hctx == Some(*h), score(h));
                 key(b).partial_cmp(&key(a)).unwrap_or(std::cmp::Ordering::Equal).then(a.cmp(b))
             });
             let busy = all.iter().filter(|h| score(h) > 0.0 || pinned.hctx == Some(**h)).count();
-            all.truncate((most - 1).min(busy.max(1)));
+            all.truncate((if busy < all.len() { most - 1 } else { most }).min(busy.max(1)));
         }
         let row = |h: &HctxId| {
             let hctx = &topology.hctxs[*h as usize];
@@ -98,7 +98,8 @@ impl Layout {
             title = rest.take_left((t * 6.2).min(whole * 0.3));
             hand = rest.take_left(rest.w * 0.5);
             rest.take_left(t * 0.4);
-            dispatch = rest;
+            let h = rest.h.min(t * 1.8);
+            dispatch = Rect::new(rest.x, rest.y + (rest.h - h) / 2.0, rest.w, h);
             groups.clear();
         } else {
             let mut top = rest.take_top(t * 1.6);
@@ -117,7 +118,7 @@ impl Layout {
             tags = Rect { h: right.h.min(t * 14.0), ..right };
             dispatch = rest.take_bottom((rest.h * 0.4).clamp(t * 1.8, t * 2.4));
             rest.take_bottom(t * 0.5);
-            hand = Rect { h: rest.h.min(t * 9.0), ..rest };
+            hand = rest;
         }
         let tag_view = if compact { TagView::Bar } else { tag_view(nr_tags, tags, t) };
         HctxBox { hctx, folded: 0, rect, title, hand, dispatch, tags, tag_view, compact, groups }
@@ -181,7 +182,8 @@ impl Layout {
             w.min(h)
         });
         let dot = self.dot.min((cell * 0.42).max(1.6));
-        DeviceBox { queue, rect, title, gauge, engine, units, link, dot, groups }
+        let engines = count("engine").unwrap_or(1).clamp(1, 64);
+        DeviceBox { queue, rect, title, gauge, engine, engines, units, link, dot, groups }
     }
 }
 
@@ -207,10 +209,10 @@ fn even_grid(count: u32, area: Rect) -> Grid {
 fn tag_view(nr_tags: u32, area: Rect, text: f32) -> TagView {
     let grid = |count: u32, step: u32| {
         let mut best = (0u16, 0.0f32);
-        for columns in (step..=128).step_by(step as usize) {
+        for columns in (step..=128).step_by(step as usize).chain((count < 8).then_some(count.max(1))) {
             let rows = count.div_ceil(columns).max(1);
-            let cell = (area.w / columns as f32).min((area.h - text * 1.8) / rows as f32).min(text);
-            if cell > best.1 {
+            let cell = (area.w / columns as f32).min((area.h - text * 1.8) / rows as f32).min(text * 1.1);
+            if cell > best.1 || (cell == best.1 && columns < best.0.into()) {
                 best = (columns as u16, cell);
             }
         }

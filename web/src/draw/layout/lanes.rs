@@ -14,7 +14,7 @@ impl Layout {
         area: Rect,
     ) {
         let lowest = self.text * 1.5;
-        let highest = self.text * 4.2;
+        let highest = self.text * if self.narrow { 2.6 } else { 7.0 };
         let most = ((area.h / lowest) as usize).max(2);
         let rows = choose_rows(topology, activity, pinned, most);
         let gaps = rows.windows(2).filter(|w| socket(topology, &w[0]) != socket(topology, &w[1])).count();
@@ -25,8 +25,7 @@ impl Layout {
         let cpus = rows.len() as f32 - folds;
         let fold_h = lowest.min(room / (cpus + folds).max(1.0));
         let row_h = ((room - folds * fold_h) / cpus.max(1.0)).min(highest);
-        let used = cpus * row_h + folds * fold_h + gaps as f32 * gap;
-        let mut y = if self.narrow { area.y } else { area.y + (area.h - used).max(0.0) / 2.0 };
+        let mut y = area.y;
         self.dot = self.dot.min(row_h * 0.24);
         self.lane_of = vec![0; topology.cpus.len()];
         for (i, row) in rows.iter().enumerate() {
@@ -70,7 +69,7 @@ impl Layout {
         let plug = rest.take_left((rest.w - lock) * 0.46);
         let lock = rest.take_left(lock);
         let tray = |r: Rect| {
-            let h = (r.h * 0.72).min(t * 2.2);
+            let h = (r.h * 0.72).min(t * 2.6);
             Rect::new(r.x, r.y + (r.h - h) / 2.0, r.w, h)
         };
         Lane { row, rect, label, words, done: tray(done), submit, plug: tray(plug), lock, ctx: tray(rest) }

@@ -139,6 +139,8 @@ pub struct DeviceBox {
     pub gauge: Rect,
     /// Controller, firmware or the one service station.
     pub engine: Rect,
+    /// Engines in it, one row each.
+    pub engines: u32,
     /// Dies, or members with their dies.
     pub units: Option<Units>,
     /// Where data leave for the host.
@@ -313,13 +315,16 @@ impl Layout {
         let (width, height) = (width.max(WIDTH_MIN), height.max(HEIGHT_MIN));
         let narrow = width < NARROW_BELOW;
         // Type and marks grow slowly with the stage: a wall needs larger ones, but not in proportion.
-        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).sqrt().clamp(0.92, 1.9) };
+        // A small machine leaves room for larger ones.
+        let sparse = !narrow && topology.cpus.len() <= 6 && topology.hctxs.len() <= 2 && topology.queues.len() <= 2;
+        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.65).clamp(0.92, 2.2) };
+        let scale = if sparse { scale * 1.2 } else { scale };
         let mut layout = Self {
             width,
             height,
             narrow,
             text: if narrow { 11.0 } else { 12.0 * scale },
-            dot: 4.0 * scale,
+            dot: if narrow { 3.4 } else { 4.0 * scale * if sparse { 1.2 } else { 1.0 } },
             headings: Vec::new(),
             lanes: Vec::new(),
             lane_of: Vec::new(),
@@ -343,7 +348,11 @@ impl Layout {
         let unit = self.text;
         let mut body = Rect::new(0.0, 0.0, self.width, self.height).inset(unit);
         let heads = body.take_top(unit * 2.0);
-        let rail = body.take_bottom(unit * 2.2);
+        let mut rail = body.take_bottom(unit * 2.2);
+        // On a very high stage everything stays together instead of drifting apart.
+        let spare = (body.h - unit * if topology.hctxs.len() < 2 { 40.0 } else { 58.0 }).max(0.0);
+        body.take_bottom(spare);
+        rail.y -= spare;
         self.arcs = body.take_left(unit * 2.4);
         let back = body.take_right(unit * 1.4);
         let gap = (self.width * 0.026).clamp(unit * 1.5, unit * 5.0);
@@ -390,9 +399,12 @@ impl Layout {
         let used = self.lanes.last().map_or(lanes.y, |l| l.rect.bottom());
         body.h += body.y - used;
         body.y = used;
+        body.take_top(unit * 0.5);
         let hctx_head = body.take_top(caption);
-        let middle = body.take_top(whole * 0.24);
+        let line = unit * 3.4;
+        let middle = body.take_top((whole * 0.24).min(topology.hctxs.len().min(64) as f32 * line));
         self.place_hctxs(topology, activity, pinned, middle);
+        body.take_top(unit * 0.5);
         let device_head = body.take_top(caption);
         self.place_devices(topology, activity, body);
         if let Some(lane) = self.lanes.first().cloned() {

@@ -44,6 +44,11 @@ pub fn look(request: &Request, now_ns: u64) -> Mark {
 
 /// Point number `k` of `n` in a tray, first at the side where the way goes on.
 pub fn in_tray(tray: Rect, k: u32, n: u32, dot: f32, first_right: bool) -> (f32, f32) {
+    // More than one row can hold side by side stand in several, if the tray is high enough.
+    let rows = (tray.h / (dot * 2.5)).floor();
+    if first_right && rows >= 2.0 && n as f32 * dot * 2.5 > tray.w {
+        return in_block(tray.inset(dot * 0.3), k, n, dot);
+    }
     let room = (tray.w - 2.4 * dot).max(0.0);
     let pitch = if n > 1 { (room / (n - 1) as f32).min(dot * 2.5) } else { 0.0 };
     let off = dot * 1.2 + k as f32 * pitch;
@@ -162,14 +167,20 @@ fn lanes(
 }
 
 /// The line of a runner in an hctx's hand: one for each CPU inside dispatch, as many as fit.
-pub fn hand_line(hand: Rect, line: usize, lines: usize, compact: bool) -> Rect {
+pub fn hand_line(hand: Rect, line: usize, lines: usize, compact: bool, text: f32) -> Rect {
     let lines = lines.max(1);
     if compact {
         let w = hand.w / lines as f32;
         return Rect::new(hand.x + w * line.min(lines - 1) as f32, hand.y, w, hand.h);
     }
-    let h = (hand.h / lines as f32).min(hand.h / 2.0);
+    let h = (hand.h / lines as f32).min(text * 2.4);
     Rect::new(hand.x, hand.y + h * line.min(lines - 1) as f32, hand.w, h)
+}
+
+/// Row of an engine in the part of the device where commands are parsed.
+pub fn engine_row(at: &DeviceBox, engine: u32) -> Rect {
+    let h = at.engine.h / at.engines.max(1) as f32;
+    Rect { y: at.engine.y + (engine % at.engines.max(1)) as f32 * h, h, ..at.engine }
 }
 
 /// Width of a CPU tag with this text size.
@@ -187,7 +198,7 @@ fn hands(layout: &Layout, scene: &Scene, dot: f32, each: &mut impl FnMut(Slot, &
             let Some(at) = layout.hctx(request.hctx) else { continue };
             let runners = scene.hctxs().get(request.hctx as usize).map_or(&[][..], |h| h.runners());
             let line = runners.iter().position(|&c| c == cpu).unwrap_or(runners.len().saturating_sub(1));
-            let mut line = hand_line(at.hand, line, runners.len(), at.compact);
+            let mut line = hand_line(at.hand, line, runners.len(), at.compact, layout.text);
             line.take_left(tag_width(layout.text));
             each(slot, request, in_tray(line, k as u32, n, dot, true));
         }
@@ -198,8 +209,8 @@ fn hands(layout: &Layout, scene: &Scene, dot: f32, each: &mut impl FnMut(Slot, &
 enum Part<'a> {
     /// At the driver's side: on its way in.
     Gate,
-    /// Controller, firmware, or the one station.
-    Engine,
+    /// Controller, firmware engine of this number, or the one station.
+    Engine(u32),
     /// The front end of a member disk.
     Front(&'a Units, u32),
     /// A die: number of the unit, number inside it.
@@ -220,21 +231,20 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         DeviceStage::Link if over && !inbound => Part::Exit,
         DeviceStage::Link => Part::Link,
         DeviceStage::Service | DeviceStage::WriteBuffer if over => Part::Exit,
-        DeviceStage::Service | DeviceStage::Controller | DeviceStage::Firmware | DeviceStage::WriteBuffer => {
-            Part::Engine
-        }
+        DeviceStage::Firmware => Part::Engine(span.unit.into()),
+        DeviceStage::Service | DeviceStage::Controller | DeviceStage::WriteBuffer => Part::Engine(0),
         // Its data are off the die and queue for the link.
         DeviceStage::Die if over => Part::Link,
         DeviceStage::Member => match units {
             Some(units) => Part::Front(units, unit_of(units, span).0),
-            None => Part::Engine,
+            None => Part::Engine(0),
         },
         DeviceStage::DieWait | DeviceStage::Die => match units {
             Some(units) => {
                 let (unit, inner) = unit_of(units, span);
                 Part::Cell(units, unit, inner)
             }
-            None => Part::Engine,
+            None => Part::Engine(0),
         },
     }
 }
@@ -266,19 +276,17 @@ fn device(
     for (.., part) in list() {
         match part {
             Part::Gate => total[0] += 1,
-            Part::Engine => total[1] += 1,
+            Part::Engine(_) => total[1] += 1,
             Part::Link => total[2] += 1,
             Part::Exit => total[3] += 1,
             Part::Front(..) | Part::Cell(..) => {}
         }
     }
-    let cells = at.units.as_ref().map_or(0, |u| u.cells() + u.grid.count);
     counters.units.clear();
-    counters.units.resize(cells as usize, 0);
+    counters.units.resize(at.units.as_ref().map_or(0, Units::cells) as usize, 0);
     let (mut next, mut next_exit) = ([0u32; 3], 0);
     let dot = at.dot;
-    let exit =
-        Rect::new(at.link.x - dot * 8.0, at.rect.bottom() - dot * 1.2, at.link.w + dot * 8.0, dot * 2.4);
+    let exit = at.exit();
     let mut block = |i: usize, rect: Rect| {
         let k = next[i];
         next[i] += 1;
@@ -292,7 +300,15 @@ fn device(
     for (slot, request, part) in list() {
         let point = match part {
             Part::Gate => block(0, at.gauge),
-            Part::Engine => block(1, at.engine),
+            // Its time there runs from left to right, so that a queue looks like one.
+            Part::Engine(engine) if at.engines > 1 => {
+                let row = engine_row(at, engine);
+                (along(row, dot, request, now), row.centre().1)
+            }
+            Part::Engine(_) => {
+                let y = block(1, at.engine).1;
+                (along(at.engine, dot, request, now), y)
+            }
             Part::Link => block(2, at.link),
             Part::Exit => {
                 let k = next_exit;
@@ -300,8 +316,8 @@ fn device(
                 in_tray(exit, k, total[3], dot, true)
             },
             Part::Front(units, unit) => {
-                let k = nth(units.cells() + unit);
-                in_tray(units.front(unit), u32::from(k), u32::from(k) + 1, dot, false)
+                let front = units.front(unit);
+                (along(front, dot, request, now), front.centre().1)
             }
             Part::Cell(units, unit, inner) => {
                 let k = nth(unit * units.cells() / units.grid.count.max(1) + inner);
@@ -310,6 +326,28 @@ fn device(
         };
         each(slot, request, point);
     }
+}
+
+/// Horizontal place of a request in a stage that takes it from left to right.
+fn along(rect: Rect, dot: f32, request: &Request, now_ns: u64) -> f32 {
+    let share = request.span_at(now_ns).map_or(1.0, |s| s.share(now_ns));
+    rect.x + dot * 1.2 + (rect.w - 2.4 * dot).max(0.0) * share
+}
+
+/// The dies that work at `now_ns`, with how far each is.
+pub fn busy_cells<'a>(
+    at: &'a DeviceBox,
+    scene: &'a Scene,
+    queue: u16,
+) -> impl Iterator<Item = (Rect, f32)> + 'a {
+    let now = scene.now_ns();
+    scene.standing_at(Standing::Device(queue)).filter_map(move |(_, request)| {
+        let span = request.span_at(now).filter(|s| s.stage == DeviceStage::Die && s.start_ns <= now)?;
+        match part(at, request, now) {
+            Part::Cell(units, unit, inner) => Some((units.inner_cell(unit, inner), span.share(now))),
+            _ => None,
+        }
+    })
 }
 
 /// Number of the cell in which a request is, all cells of the device counted; `None` elsewhere in it.

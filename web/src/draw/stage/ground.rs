@@ -1,6 +1,7 @@
 //! The part of the stage that stands still: frames, trays, names, rules. Painted once for each layout and theme.
 
 use super::Stage;
+use super::goals::engine_row;
 use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row, TagView};
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::Palette;
@@ -172,7 +173,12 @@ impl Stage {
         let model = label_face.fit(&queue.model, at.title.right() - model_x - t * 5.0);
         paint.text(&model, (model_x, y), Align::Left, label_face, p.ink_3, 1.0);
         paint.fill(at.gauge, at.gauge.w * 0.3, p.sunken, 1.0);
-        paint.fill(at.engine, t * 0.3, p.sunken, 1.0);
+        for engine in 0..at.engines {
+            let row = engine_row(at, engine);
+            let gap = (row.h * 0.12).min(1.5);
+            let row = Rect { y: row.y + gap, h: row.h - 2.0 * gap, ..row };
+            paint.fill(row, (row.h * 0.25).min(t * 0.3), p.sunken, 1.0);
+        }
         paint.line(&[(at.link.x, at.link.y), (at.link.x, at.link.bottom())], p.line, 1.0, 1.0);
         if at.rect.h > t * 9.0 {
             let engine = match queue.units.iter().find(|(label, _)| label == "engine") {

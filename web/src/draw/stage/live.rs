@@ -114,7 +114,7 @@ impl Stage {
             name = format!("{name} +{more}");
         }
         match task.sleep.filter(|_| !in_task) {
-            None => (name, p.ink_2),
+            None => (name, if in_task { p.ink_2 } else { p.ink_3 }),
             Some((Sleep::Tag, _)) => (format!("{name}: no tag"), p.tone(Tone::Trouble)),
             Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
             Some((Sleep::Timer, _)) => (format!("{name} thinks"), p.ink_3),
@@ -298,7 +298,7 @@ impl Stage {
         let runners = hctx.runners();
         let face = Type { size: t * 0.8, mono: true, strong: true };
         for (line, &cpu) in runners.iter().enumerate() {
-            let rect = hand_line(at.hand, line, runners.len(), at.compact);
+            let rect = hand_line(at.hand, line, runners.len(), at.compact, t);
             let y = rect.centre().1;
             self.cpu_tag(cpu, (rect.x + tag_width(t) * 0.9, y), face, p.tone(Tone::Queued), false, p, paint);
             paint.line(&[(rect.x + tag_width(t), y), (rect.right(), y)], p.tone(Tone::Queued), 0.35, 1.0);
@@ -465,7 +465,8 @@ impl Stage {
         let l = &self.layout;
         let face = Type { size: l.text * 0.78, mono: true, strong: false };
         let mut count = |tray: Rect, n: u32| {
-            if n as f32 * l.dot * 2.0 > tray.w || (self.dense && n > 0) {
+            let rows = (tray.h / (l.dot * 2.5)).floor().max(1.0);
+            if n as f32 * l.dot * 2.0 > tray.w * rows || (self.dense && n > 0) {
                 let text = n.to_string();
                 let w = face.width(&text) + l.text * 0.4;
                 let h = face.size * 1.3;
@@ -508,15 +509,6 @@ impl Stage {
         }
         paint.ring((x, y), dot * 2.0, p.surface, 0.9, 3.0);
         paint.ring((x, y), dot * 2.0, p.accent, 1.0, 2.0);
-        let face = Type { size: t * 0.85, mono: true, strong: true };
-        let text = format!("rq {rq}");
-        let w = face.width(&text) + t * 0.7;
-        let h = t * 1.4;
-        let left = (x + dot * 2.6).min(self.layout.width - w - 2.0);
-        let top = (y - dot * 2.0 - h).max(2.0);
-        let label = Rect::new(left, top, w, h);
-        paint.fill(label, h * 0.25, p.accent, 1.0);
-        paint.text(&text, label.centre(), Align::Centre, face, p.surface, 1.0);
     }
 }
 
