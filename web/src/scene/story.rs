@@ -44,18 +44,32 @@ pub struct StoryLine {
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     submit: &'static str,
+    split: &'static str,
+    get: &'static str,
+    plug: &'static str,
     mode: DispatchMode,
 }
 
 impl Names {
     /// The names that belong to `knobs`.
     pub fn new(knobs: &Knobs) -> Self {
-        // The row in which every request may fill a plug is also the first row after the renaming (5.9).
-        let submit = match knobs.full_plug {
-            FullPlug::Always => "blk_mq_submit_bio",
-            _ => "blk_mq_make_request",
+        // Who may fill a whole plug changed in the same two releases (5.0 to 5.4, 5.16) around which these functions
+        // were split off or renamed.
+        let (submit, split, get, plug) = match knobs.full_plug {
+            FullPlug::SingleQueue => {
+                ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_mq_make_request")
+            }
+            FullPlug::SingleOrCommit => {
+                ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_add_rq_to_plug")
+            }
+            FullPlug::Always => (
+                "blk_mq_submit_bio",
+                "__bio_split_to_limits",
+                "__blk_mq_alloc_requests",
+                "blk_add_rq_to_plug",
+            ),
         };
-        Self { submit, mode: knobs.dispatch_mode }
+        Self { submit, split, get, plug, mode: knobs.dispatch_mode }
     }
 
     fn dequeue(&self, scsi: bool, busy: bool) -> &'static str {
@@ -122,7 +136,7 @@ impl Scene {
             Did::Split => (
                 StoryKind::Work,
                 "X",
-                "blk_queue_split",
+                self.names.split,
                 format!("Split after {} sectors", step.arg),
                 String::new(),
             ),
@@ -140,14 +154,14 @@ impl Scene {
             Did::TagAlloc => (
                 StoryKind::Work,
                 "G",
-                "blk_mq_get_request",
+                self.names.get,
                 format!("Got tag {} of {}", step.arg, self.hctx_name(request.hctx)),
                 String::new(),
             ),
             Did::PlugAdd => (
                 StoryKind::Wait,
                 "",
-                "blk_add_rq_to_plug",
+                self.names.plug,
                 format!("In the plug of {} as number {}", self.task_name(request.task), step.arg),
                 String::from("the plug is flushed when it is full, finished, or its task sleeps"),
             ),

@@ -24,7 +24,7 @@ impl Layout {
         let fold_h = if folded > 0 { line } else { 0.0 };
         let count = shown.len().max(1) as f32;
         let room = area.h - fold_h - if folded > 0 { gap } else { 0.0 } - gap * (count - 1.0);
-        let h = (room / count).min(self.text * if self.narrow { 3.0 } else { 46.0 });
+        let h = (room / count).min(self.text * if self.narrow { 3.0 } else { 27.0 });
         let mut y = area.y;
         self.box_of = vec![shown.len() as u16; topology.hctxs.len()];
         for (at, &hctx) in shown.iter().enumerate() {

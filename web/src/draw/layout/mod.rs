@@ -316,7 +316,8 @@ impl Layout {
         let narrow = width < NARROW_BELOW;
         // Type and marks grow slowly with the stage: a wall needs larger ones, but not in proportion.
         // A small machine leaves room for larger ones.
-        let sparse = !narrow && topology.cpus.len() <= 6 && topology.hctxs.len() <= 2 && topology.queues.len() <= 2;
+        let sparse =
+            !narrow && topology.cpus.len() <= 6 && topology.hctxs.len() <= 2 && topology.queues.len() <= 2;
         let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.65).clamp(0.92, 2.2) };
         let scale = if sparse { scale * 1.2 } else { scale };
         let mut layout = Self {

@@ -314,7 +314,7 @@ fn device(
                 let k = next_exit;
                 next_exit += 1;
                 in_tray(exit, k, total[3], dot, true)
-            },
+            }
             Part::Front(units, unit) => {
                 let front = units.front(unit);
                 (along(front, dot, request, now), front.centre().1)

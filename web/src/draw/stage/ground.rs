@@ -77,6 +77,14 @@ impl Stage {
                 paint.line(&[(exit.right(), exit.centre().1), (x, exit.centre().1)], p.line, 1.0, 1.0);
             }
         }
+        if let [.., corner, _] = l.back.as_slice()
+            && !l.narrow
+        {
+            for lane in l.lanes.iter().filter(|l| matches!(l.row, Row::Cpu(_))) {
+                let y = lane.rect.centre().1;
+                paint.line(&[(corner.0, y), (corner.0 + l.text * 0.5, y)], p.line, 1.0, 1.0);
+            }
+        }
         if let [.., before, last] = l.back.as_slice() {
             let (dx, dy) = (last.0 - before.0, last.1 - before.1);
             let length = dx.hypot(dy).max(1.0);
@@ -129,7 +137,12 @@ impl Stage {
         paint.outline(at.rect, t * 0.5, p.edge, 0.75, 1.0);
         let hctx = &topology.hctxs[id as usize];
         let queue = topology.queues.get(hctx.queue as usize);
-        let name = format!("{} hctx{}", queue.map_or("?", |q| q.name.as_str()), hctx.index);
+        let name = match queue {
+            Some(queue) if topology.queues.len() > 1 || !at.compact => {
+                format!("{} hctx{}", queue.name, hctx.index)
+            }
+            _ => format!("hctx{}", hctx.index),
+        };
         let name_face =
             if at.compact { Type { size: t * 0.85, strong: false, ..name_face } } else { name_face };
         let name = name_face.fit(&name, at.title.w);
@@ -144,9 +157,18 @@ impl Stage {
         match at.tag_view {
             TagView::Bits { columns, cell } => {
                 let (x, y) = tag_area(at, t);
-                let rows = nr.div_ceil(columns.into());
-                let area = Rect::new(x, y, f32::from(columns) * cell, rows as f32 * cell);
-                paint.fill(area, 1.0, p.sunken, 1.0);
+                let gap = if cell >= 4.0 { 1.0 } else { 0.5 };
+                let columns = u32::from(columns.max(1));
+                for row in 0..nr.div_ceil(columns) {
+                    let in_row = (nr - row * columns).min(columns);
+                    // Cells large enough to be told apart are drawn one by one.
+                    let parts = if cell >= 6.0 { in_row } else { 1 };
+                    let w = in_row as f32 * cell / parts as f32;
+                    for part in 0..parts {
+                        let rect = Rect::new(x + part as f32 * w, y + row as f32 * cell, w - gap, cell - gap);
+                        paint.fill(rect, 0.0, p.sunken, 1.0);
+                    }
+                }
             }
             TagView::Words { .. } => {
                 for word in 0..nr.div_ceil(64) {

@@ -1,6 +1,6 @@
 //! The part of the stage that changes with time: CPUs, locks, hctxs, tags, devices, and the requests themselves.
 
-use super::goals::{hand_line, tag_width};
+use super::goals::{busy_cells, hand_line, tag_width};
 use super::ground::{tag_area, tag_bar, word_cell};
 use super::{Glow, Stage};
 use crate::draw::layout::{DeviceBox, Group, HctxBox, Lane, Row, TagView};
@@ -78,7 +78,8 @@ impl Stage {
         }
         let small = Type { size: t * 0.82, mono: false, strong: false };
         let code = Type { size: t * 0.78, mono: true, strong: false };
-        let two_lines = lane.rect.h >= t * 2.2;
+        let name = function(cpu).filter(|_| running.is_some() && lane.rect.h >= t * 2.2);
+        let two_lines = name.is_some();
         let first = if two_lines { y - t * 0.55 } else { y };
         let mut x = lane.words.x;
         let room = lane.words.right() - t * 0.5;
@@ -96,9 +97,9 @@ impl Stage {
             x += w + t * 0.5;
         }
         let in_task = running.is_some_and(|f| f.context == Context::Task);
-        let (name, ink) = self.task_words(scene, cpu, in_task, p);
-        paint.text(&small.fit(&name, room - x), (x, first), Align::Left, small, ink, 1.0);
-        if two_lines && let Some(name) = function(cpu).filter(|_| running.is_some()) {
+        let (who, ink) = self.task_words(scene, cpu, in_task, p);
+        paint.text(&small.fit(&who, room - x), (x, first), Align::Left, small, ink, 1.0);
+        if let Some(name) = name {
             let text = code.fit(name, room - lane.words.x);
             paint.text(&text, (lane.words.x, y + t * 0.65), Align::Left, code, p.ink_3, 1.0);
         }
@@ -352,7 +353,9 @@ impl Stage {
                     if used > 0 {
                         paint.fill(rect, rect.w * 0.15, colour, 0.25 + 0.75 * used as f32 / 64.0);
                     }
-                    let line = lines.and_then(|g| g.objects.get(word)).and_then(|&id| scene.objects().get(id as usize));
+                    let line = lines
+                        .and_then(|g| g.objects.get(word))
+                        .and_then(|&id| scene.objects().get(id as usize));
                     let heat = line.map_or(0.0, |o| self.heat(scene, o));
                     if heat > 0.05 {
                         paint.outline(rect, rect.w * 0.15, p.tone(Tone::Trouble), heat.min(1.0), 1.2);
@@ -372,7 +375,7 @@ impl Stage {
                     }
                     let row_end = ((tag / columns + 1) * columns).min(nr);
                     let mut end = tag + 1;
-                    while end < row_end && hctx.tag_used(end) {
+                    while cell < 6.0 && end < row_end && hctx.tag_used(end) {
                         end += 1;
                     }
                     let (column, row) = (tag % columns, tag / columns);
@@ -395,6 +398,11 @@ impl Stage {
         let fill = at.gauge.h * share;
         let bar = Rect::new(at.gauge.x, at.gauge.bottom() - fill, at.gauge.w, fill);
         paint.fill(bar, at.gauge.w * 0.3, colour, 0.35);
+        for (cell, share) in busy_cells(at, scene, at.queue) {
+            let cell = cell.inset((cell.w.min(cell.h) * 0.08).clamp(0.3, 2.0));
+            let h = cell.h * share;
+            paint.fill(Rect::new(cell.x, cell.bottom() - h, cell.w, h), 0.0, p.tone(Tone::Device), 0.22);
+        }
         let face = Type { size: t * 0.85, mono: true, strong: false };
         let right = (at.title.right(), at.title.centre().1);
         let ink = if full { p.tone(Tone::Trouble) } else { p.ink_2 };

@@ -170,7 +170,16 @@ impl Stage {
             let home = home_of(layout, scene, request);
             let was = sprites.get(slot).filter(|s| s.key == key).map(|_| sprites.look(slot));
             let turns = mark.tone == Tone::Back && was.is_some_and(|l| live::look_of(l).tone != Tone::Back);
-            let via = if turns { Some(corners.as_slice()) } else { None };
+            let mut way = [(0.0, 0.0); 4];
+            let via = turns.then(|| {
+                // Along the rail, and off it at the height of its lane.
+                let n = corners.len().min(way.len());
+                way[..n].copy_from_slice(&corners[..n]);
+                if let Some(last) = n.checked_sub(1) {
+                    way[last].1 = goal.1;
+                }
+                &way[..n]
+            });
             let look = mark.index() as u32 | u32::from(request.task) << 8;
             sprites.place(slot, key, look, goal, home, via, home);
         });
