@@ -23,8 +23,8 @@ impl Sim {
         self.raise_irq(cpu as usize);
     }
 
-    pub(crate) fn hard_irq(&mut self, c: usize, pc: u8, mode: Mode, debt: u64) -> Flow {
-        let frame = |pc| Frame::HardIrq { pc, mode, debt };
+    pub(crate) fn hard_irq(&mut self, c: usize, pc: u8) -> Flow {
+        let frame = |pc| Frame::HardIrq { pc };
         match pc {
             0 => {
                 let ipi = self.cpus[c].irq_queue.is_empty();
@@ -42,26 +42,24 @@ impl Sim {
                 let cpu = &mut self.cpus[c];
                 cpu.in_irq = false;
                 if cpu.done_queue.is_empty() || cpu.in_softirq {
-                    return Flow::Resume { mode, debt };
+                    return Flow::Resume;
                 }
                 cpu.in_softirq = true;
                 cpu.mode = Mode::SoftIrq;
                 self.emit(c, Kind::ContextBegin);
                 self.charge(c, self.costs.softirq);
-                Flow::Pay(Frame::SoftIrq { pc: 0, mode, debt })
+                Flow::Pay(Frame::SoftIrq)
             }
         }
     }
 
-    pub(crate) fn soft_irq(&mut self, c: usize, _pc: u8, mode: Mode, debt: u64) -> Flow {
+    pub(crate) fn soft_irq(&mut self, c: usize) -> Flow {
         match self.cpus[c].done_queue.pop_front() {
-            Some(rq) => {
-                Flow::Call(Frame::SoftIrq { pc: 0, mode, debt }, Frame::Complete { pc: 2, rq, softirq: true })
-            }
+            Some(rq) => Flow::Call(Frame::SoftIrq, Frame::Complete { pc: 2, rq, softirq: true }),
             None => {
                 self.emit(c, Kind::ContextEnd);
                 self.cpus[c].in_softirq = false;
-                Flow::Resume { mode, debt }
+                Flow::Resume
             }
         }
     }

@@ -70,9 +70,9 @@ pub(crate) enum Frame {
     /// The driver's `queue_rq`; returns a status.
     QueueRq { pc: u8, rq: u32, last: bool },
     /// A hard interrupt: completions waiting on this CPU's vectors.
-    HardIrq { pc: u8, mode: Mode, debt: u64 },
+    HardIrq { pc: u8 },
     /// The BLOCK softirq.
-    SoftIrq { pc: u8, mode: Mode, debt: u64 },
+    SoftIrq,
     /// `blk_mq_complete_request` and all behind it, for one request.
     Complete { pc: u8, rq: u32, softirq: bool },
     /// `blk_mq_run_hw_queues`: every hctx of the queue.
@@ -102,7 +102,7 @@ impl Frame {
             Frame::DispatchRqList { .. } => "blk_mq_dispatch_rq_list",
             Frame::QueueRq { .. } => "queue_rq",
             Frame::HardIrq { .. } => "handle_irq_event",
-            Frame::SoftIrq { .. } => "blk_done_softirq",
+            Frame::SoftIrq => "blk_done_softirq",
             Frame::Complete { .. } => "blk_mq_complete_request",
             Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
             Frame::RunWork { .. } => "blk_mq_run_work_fn",
@@ -127,7 +127,7 @@ pub(crate) enum Flow {
     /// The task lets others run and stays runnable.
     Yield(Frame),
     /// The interrupt or softirq is over: give back what was interrupted.
-    Resume { mode: Mode, debt: u64 },
+    Resume,
 }
 
 /// A lock that was handed over to a spinning CPU and is taken when the CPU resumes.
@@ -163,6 +163,8 @@ pub(crate) struct Cpu {
     pub locks_held: u8,
     pub in_irq: bool,
     pub in_softirq: bool,
+    /// What interrupts and softirqs interrupted: its account and the time it still owed.
+    pub interrupted: Vec<(Mode, u64)>,
     /// Completed requests whose interrupt is to be taken here.
     pub irq_queue: VecDeque<u32>,
     /// Requests to be completed by the softirq here.
@@ -194,6 +196,7 @@ impl Cpu {
             locks_held: 0,
             in_irq: false,
             in_softirq: false,
+            interrupted: Vec::with_capacity(4),
             irq_queue: VecDeque::with_capacity(64),
             done_queue: VecDeque::with_capacity(64),
             ipi_queue: VecDeque::with_capacity(16),

@@ -30,52 +30,62 @@ impl Sim {
                 }
                 return;
             };
+            if self.run_context(c, frame) {
+                return;
+            }
+        }
+        unreachable!("CPU {c} ran {STEPS_MAX} steps without time passing");
+    }
+
+    /// Runs the context on top of `c`'s stack, which is `frame`. True: the CPU waits; false: its context changed or time
+    /// passed, and the caller looks again. The frame under way is only written back where the stack matters.
+    fn run_context(&mut self, c: usize, mut frame: Frame) -> bool {
+        for _ in 0..STEPS_MAX {
             match self.step_frame(c, frame) {
+                Flow::Go(next) => frame = next,
+                Flow::Pay(next) if self.cpus[c].debt == 0 => frame = next,
                 Flow::Pay(next) => {
                     self.set_top(c, next);
-                    if self.pay(c) {
-                        return;
-                    }
+                    return self.pay(c);
                 }
-                Flow::Go(next) => self.set_top(c, next),
                 Flow::Call(then, callee) => {
                     self.set_top(c, then);
                     self.cpus[c].stack.push(callee);
+                    frame = callee;
                 }
                 Flow::Ret(value) => {
-                    self.cpus[c].ret = value;
-                    self.cpus[c].stack.pop();
-                    if self.cpus[c].stack.is_empty() {
+                    let cpu = &mut self.cpus[c];
+                    cpu.ret = value;
+                    cpu.stack.pop();
+                    let Some(&caller) = cpu.stack.last() else {
                         self.switch_out(c);
-                    }
+                        return false;
+                    };
+                    frame = caller;
                 }
                 Flow::Spin(next) => {
                     self.set_top(c, next);
-                    return;
+                    return true;
                 }
                 Flow::Sleep(next, why) => {
                     self.set_top(c, next);
                     self.sleep(c, why);
-                    if self.pay(c) {
-                        return;
-                    }
+                    return self.pay(c);
                 }
                 Flow::Yield(next) => {
                     self.set_top(c, next);
                     self.yield_cpu(c);
-                    if self.pay(c) {
-                        return;
-                    }
+                    return self.pay(c);
                 }
-                Flow::Resume { mode, debt } => {
+                Flow::Resume => {
                     let cpu = &mut self.cpus[c];
                     cpu.stack.pop();
-                    cpu.mode = mode;
                     // The interrupt's own time passes first, then what the interrupted context still owed.
-                    cpu.debt += debt;
-                    if self.pay(c) {
-                        return;
+                    if let Some((mode, debt)) = cpu.interrupted.pop() {
+                        cpu.mode = mode;
+                        cpu.debt += debt;
                     }
+                    return self.pay(c);
                 }
             }
         }
@@ -132,8 +142,8 @@ impl Sim {
                 self.dispatch_rq_list(c, pc, hctx, list, rq, sent, got_budget)
             }
             Frame::QueueRq { pc, rq, last } => self.queue_rq(c, pc, rq, last),
-            Frame::HardIrq { pc, mode, debt } => self.hard_irq(c, pc, mode, debt),
-            Frame::SoftIrq { pc, mode, debt } => self.soft_irq(c, pc, mode, debt),
+            Frame::HardIrq { pc } => self.hard_irq(c, pc),
+            Frame::SoftIrq => self.soft_irq(c),
             Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
             Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
@@ -159,8 +169,9 @@ impl Sim {
         let mode = cpu.mode;
         let debt = debt + std::mem::take(&mut cpu.debt);
         cpu.in_irq = true;
+        cpu.interrupted.push((mode, debt));
         cpu.mode = Mode::HardIrq;
-        cpu.stack.push(Frame::HardIrq { pc: 0, mode, debt });
+        cpu.stack.push(Frame::HardIrq { pc: 0 });
         self.emit(c, Kind::ContextBegin);
     }
 

@@ -34,10 +34,13 @@ pub(crate) struct Object {
     pub transfer_ns: u64,
 }
 
-/// All of them.
+/// All of them, and what a line costs between any two CPUs.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Objects {
     pub all: Vec<Object>,
+    /// ns, by CPU from * CPUs + CPU to.
+    transfer_ns: Vec<u32>,
+    cpus: usize,
 }
 
 impl Objects {
@@ -57,26 +60,33 @@ impl Objects {
         self.all.len() as ObjectId - 1
     }
 
+    /// Fills the table of transfer costs.
+    pub(crate) fn set_distances(&mut self, cpus: &[Cpu], costs: &Costs) {
+        self.cpus = cpus.len();
+        let pairs = cpus.iter().flat_map(|a| cpus.iter().map(move |b| (a, b)));
+        self.transfer_ns = pairs
+            .map(|(a, b)| match (a.socket == b.socket, a.core == b.core) {
+                (false, _) => costs.line_remote,
+                (true, false) => costs.line_socket,
+                (true, true) => costs.line_smt,
+            })
+            .collect();
+        for c in 0..self.cpus {
+            self.transfer_ns[c * self.cpus + c] = 0;
+        }
+    }
+
+    /// What it costs CPU `to` to fetch a line last touched by `from`, ns.
+    #[inline]
+    fn transfer(&self, from: CpuId, to: CpuId) -> u32 {
+        if from == NO_CPU { 0 } else { self.transfer_ns[from as usize * self.cpus + to as usize] }
+    }
+
     /// Starts the measured window.
     pub(crate) fn reset_counters(&mut self) {
         for o in &mut self.all {
             (o.count, o.contended, o.wait_ns, o.transfers, o.transfer_ns) = (0, 0, 0, 0, 0);
         }
-    }
-}
-
-/// What it costs CPU `to` to fetch a line last touched by `from`, ns.
-pub(crate) fn transfer_ns(cpus: &[Cpu], costs: &Costs, from: CpuId, to: CpuId) -> u32 {
-    if from == to || from == NO_CPU {
-        return 0;
-    }
-    let (a, b) = (&cpus[from as usize], &cpus[to as usize]);
-    if a.socket != b.socket {
-        costs.line_remote
-    } else if a.core != b.core {
-        costs.line_socket
-    } else {
-        costs.line_smt
     }
 }
 
@@ -111,7 +121,7 @@ impl Sim {
             return;
         }
         object.count += 1;
-        let transfer = transfer_ns(&self.cpus, &self.costs, from, c as CpuId);
+        let transfer = self.objects.transfer(from, c as CpuId);
         self.fetched(c, id, from, transfer, 0);
     }
 
@@ -137,12 +147,12 @@ impl Sim {
             let mut rest = others;
             while rest != 0 {
                 let other = rest.trailing_zeros() as CpuId;
-                farthest = farthest.max(transfer_ns(&self.cpus, &self.costs, other, me));
+                farthest = farthest.max(self.objects.transfer(other, me));
                 rest &= rest - 1;
             }
             farthest
         } else {
-            transfer_ns(&self.cpus, &self.costs, from, me)
+            self.objects.transfer(from, me)
         };
         let object = &mut self.objects.all[id as usize];
         object.since_ns = at + wait + u64::from(transfer) + local;
@@ -181,7 +191,7 @@ impl Sim {
         let from = object.owner;
         object.holder = me;
         object.owner = me;
-        let transfer = transfer_ns(&self.cpus, &self.costs, from, me);
+        let transfer = self.objects.transfer(from, me);
         let object = &mut self.objects.all[id as usize];
         object.since_ns = self.now + self.cpus[c].debt;
         object.transfers += u64::from(transfer > 0);
@@ -205,7 +215,7 @@ impl Sim {
         let more = !object.waiters.is_empty();
         self.emit(c, Kind::LockRelease { lock: id, held_ns });
         let Some(w) = next else { return };
-        let transfer = transfer_ns(&self.cpus, &self.costs, c as CpuId, w) * if more { 2 } else { 1 };
+        let transfer = self.objects.transfer(c as CpuId, w) * if more { 2 } else { 1 };
         let waiter = &mut self.cpus[w as usize];
         let since = waiter.spinning.take().map_or(at, |(_, since)| since);
         // What the waiter still owed when it began to spin has to pass first.

@@ -76,6 +76,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         warnings: Vec::new(),
     };
     let cpus = b.cpus();
+    b.objects.set_distances(&cpus, &machine.costs);
     b.disks()?;
     let (tasks, jobs, starts) = b.tasks()?;
     let mut agenda = Agenda::new(cpus.len());
