@@ -24,7 +24,7 @@ pub struct Calm(pub Signal<bool>);
 pub fn App() -> impl IntoView {
     let calm = use_media_query("(prefers-reduced-motion: reduce)");
     provide_context(Calm(calm));
-    let session = Session::open(&window().location().hash().unwrap_or_default(), calm.get_untracked());
+    let session = Session::open(&window().location().hash().unwrap_or_default(), calm);
     provide_context(session);
 
     let system = use_preferred_dark();
@@ -42,6 +42,8 @@ pub fn App() -> impl IntoView {
             };
         }
     });
+
+    Effect::new(move |_| session.draft.with(|draft| crate::crash::remember(draft)));
 
     let visibility = use_document_visibility();
     Effect::new(move |_| {

@@ -14,6 +14,7 @@ use crate::config::{Config, Side, Theme, View};
 use crate::job::Reading;
 use crate::numbers::{Numbers, Run};
 use crate::player::Player;
+use crate::scene::Spot;
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
 use leptos::prelude::*;
 use mqscope_core::event::RqId;
@@ -66,6 +67,8 @@ pub struct Session {
     pub said: RwSignal<String>,
     /// Numbers of both policies over the whole run.
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
+    /// The reader wants less motion: nothing plays by itself.
+    calm: Signal<bool>,
     local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
 }
 
@@ -91,7 +94,7 @@ struct Local {
 
 impl Session {
     /// Reads the address and builds what it asks for. Signals belong to the current owner.
-    pub fn open(fragment: &str, reduced_motion: bool) -> Self {
+    pub fn open(fragment: &str, calm: Signal<bool>) -> Self {
         let read = crate::url::read(fragment);
         let session = Self {
             config: RwSignal::new(read.config.clone()),
@@ -109,9 +112,10 @@ impl Session {
             notices: RwSignal::new(Vec::new()),
             said: RwSignal::new(String::new()),
             numbers: [RwSignal::new(None), RwSignal::new(None)],
+            calm,
             local: StoredValue::new_local(Rc::default()),
         };
-        session.load(read, reduced_motion);
+        session.load(read);
         session
     }
 
@@ -249,14 +253,21 @@ impl Session {
         self.moved();
     }
 
-    /// Selects the request after the selected one among those under way.
+    /// Selects the request after the selected one among those under way, the first of them after the last.
     pub fn select_next(&self) {
         let selected = self.selected.get_untracked();
         let next = self.with_player(|p| {
-            let mut live: Vec<RqId> = p.scene().live().map(|(_, r)| r.rq).filter(|rq| *rq != 0).collect();
+            // Those with most of their way before them come first: there is most to see.
+            let rank = |spot: Spot| match spot {
+                Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 2,
+                Spot::Device(_) => 1,
+                _ => 0,
+            };
+            let mut live: Vec<_> =
+                p.scene().live().filter(|(_, r)| r.rq != 0).map(|(_, r)| (rank(r.spot), r.rq)).collect();
             live.sort_unstable();
-            let after = selected.and_then(|s| live.iter().copied().find(|rq| *rq > s));
-            after.or_else(|| live.first().copied())
+            let here = selected.and_then(|s| live.iter().position(|(_, rq)| *rq == s));
+            here.and_then(|i| live.get(i + 1)).or_else(|| live.first()).map(|(_, rq)| *rq)
         });
         if let Some(next) = next.flatten() {
             self.select(Some(next));

@@ -36,7 +36,11 @@ pub fn PresetChoice() -> impl IntoView {
     view! {
         <p class="field inline choice">
             <label for="preset">"Scenario"</label>
-            <select id="preset" on:change:target=move |e| session.load_preset(&e.target().value())>
+            <select id="preset" on:change:target=move |e| {
+                session.load_preset(&e.target().value());
+                // To the stage: off screen it would not move.
+                window().scroll_to_with_x_and_y(0.0, 0.0);
+            }>
                 {preset::all()
                     .iter()
                     .map(|p| {

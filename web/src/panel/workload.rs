@@ -63,7 +63,13 @@ pub fn Workload() -> impl IntoView {
                     class="primary"
                     disabled=move || { errors.get() > 0 }
                     on:click=move |_| {
-                        session.run_draft();
+                        // What was asked for is to be seen; off screen it would not even move.
+                        let stage = document().get_element_by_id("stage-title");
+                        if session.run_draft()
+                            && let Some(stage) = stage.and_then(|s| s.dyn_into::<web_sys::HtmlElement>().ok())
+                        {
+                            let _ = stage.focus();
+                        }
                     }
                 >
                     "Run"

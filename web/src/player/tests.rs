@@ -1,1 +1,306 @@
+//! Playing, stepping, seeking and changing, on real scenarios.
 
+use super::*;
+use crate::scene::{NONE16, Spot};
+use mqscope_core::cases::case;
+
+fn scenario(name: &str, side: usize) -> Scenario {
+    case(name).expect("the case").sides.swap_remove(side).1
+}
+
+fn player(name: &str) -> Player {
+    Player::new(scenario(name, 0)).expect("the case can be played")
+}
+
+/// All that a viewer could see, as text.
+fn picture(p: &Player) -> String {
+    let s = p.scene();
+    let live: Vec<_> = s.live().map(|(slot, r)| (slot, r.rq, r.bio, r.spot, r.since_ns, r.lost)).collect();
+    format!("{} {live:?} {:?} {:?} {:?}", s.now_ns(), s.cpus(), s.tasks(), s.hctxs())
+}
+
+fn finish_seek(p: &mut Player) {
+    for _ in 0..10_000 {
+        if p.seeking().is_none() {
+            return;
+        }
+        p.tick(0.0);
+    }
+    panic!("the seek does not end");
+}
+
+#[test]
+fn time_passes_at_the_speed_asked_for() {
+    let mut p = player("plug-merge");
+    p.set_speed(1_000.0);
+    p.tick(16.0);
+    assert_eq!(p.now_ns(), 0, "a paused player stands");
+    p.set_playing(true);
+    for _ in 0..100 {
+        p.tick(10.0);
+    }
+    assert_eq!((p.now_ns(), p.lag_ns()), (1_000, 0));
+    p.set_speed(f64::NAN);
+    assert_eq!(p.speed(), 1_000.0);
+    p.set_speed(1e30);
+    assert_eq!(p.speed(), SPEED_MAX);
+}
+
+#[test]
+fn work_of_one_tick_is_bounded_and_what_is_left_is_lag_not_debt() {
+    let mut p = player("seed-000");
+    p.set_playing(true);
+    p.set_speed(1e9);
+    let before = p.position();
+    p.tick(16.0);
+    assert!(p.position() - before <= TICK_BUDGET_EVENTS + 1);
+    assert!(p.lag_ns() > 0);
+    let now = p.now_ns();
+    p.set_playing(false);
+    p.tick(16.0);
+    assert_eq!(p.now_ns(), now, "nothing is caught up after a pause");
+}
+
+#[test]
+fn it_stops_at_the_end_and_playing_again_starts_over() {
+    let mut p = player("plug-merge");
+    p.set_speed(1e8);
+    p.set_playing(true);
+    for _ in 0..400 {
+        p.tick(16.0);
+    }
+    assert!(p.at_end() && !p.playing() && p.ended());
+    assert!(p.duration_ns() < p.scenario().duration_ns, "the workload ended before the scenario's duration");
+    p.set_playing(true);
+    assert_eq!(p.now_ns(), 0);
+}
+
+#[test]
+fn stepping_back_undoes_stepping_forward() {
+    let mut p = player("plug-merge");
+    let mut seen = vec![picture(&p)];
+    for _ in 0..40 {
+        p.step_event();
+        seen.push(picture(&p));
+    }
+    for i in (0..40).rev() {
+        p.step_back();
+        assert_eq!(picture(&p), seen[i], "after {} steps back", 40 - i);
+    }
+    p.step_back();
+    assert_eq!((p.now_ns(), p.position()), (0, 0));
+}
+
+#[test]
+fn stepping_back_from_between_two_events_first_shows_the_last_one_again() {
+    let mut p = player("plug-merge");
+    for _ in 0..5 {
+        p.step_event();
+    }
+    let (at, position) = (p.now_ns(), p.position());
+    p.seek(at + 1);
+    let back_to = p.position();
+    p.step_back();
+    assert!(p.now_ns() <= at && p.position() <= back_to && p.position() >= position);
+}
+
+#[test]
+fn stepping_back_reaches_events_that_are_no_longer_in_the_ring() {
+    let mut p = player("seed-000");
+    p.seek(300_000);
+    finish_seek(&mut p);
+    // A fresh seek to a checkpoint leaves an empty ring behind.
+    let seq = p.checkpoints.before_seq(p.position()).expect("a checkpoint").seq;
+    p.go_to_seq(seq);
+    assert_eq!(p.recent_events().len(), 0);
+    let before = p.position();
+    p.step_back();
+    assert!(p.position() < before && before - p.position() < 500);
+}
+
+#[test]
+fn a_place_looks_the_same_however_it_was_reached() {
+    let mut straight = player("seed-000");
+    straight.seek(400_000);
+    finish_seek(&mut straight);
+    let wanted = (picture(&straight), straight.state_hash());
+
+    let mut wandering = player("seed-000");
+    for ns in [700_000, 100_000, 650_000, 390_000, 0, 400_000] {
+        wandering.seek(ns);
+        finish_seek(&mut wandering);
+        assert_eq!(wandering.now_ns(), ns);
+    }
+    assert_eq!((picture(&wandering), wandering.state_hash()), wanted);
+
+    let mut playing = player("seed-000");
+    playing.set_speed(1_000_000.0);
+    playing.set_playing(true);
+    for _ in 0..4_000 {
+        if playing.now_ns() < 400_000 {
+            playing.tick(((400_000 - playing.now_ns()) as f64 / 1_000.0).min(7.0));
+        }
+    }
+    assert_eq!((picture(&playing), playing.state_hash()), wanted);
+}
+
+#[test]
+fn a_stage_step_follows_one_request_from_letter_to_letter() {
+    let mut p = player("plug-merge");
+    while p.scene().request(1).is_none() {
+        p.step_event();
+    }
+    let mut spots = vec![p.scene().request(1).map(|r| r.spot)];
+    for _ in 0..30 {
+        p.step_stage(1);
+        let spot = p.scene().request(1).map(|r| r.spot);
+        if spots.last() != Some(&spot) {
+            spots.push(spot);
+        }
+    }
+    let place = |s: &Option<Spot>| match s {
+        Some(Spot::Submit(_)) => 's',
+        Some(Spot::Plug(_)) => 'p',
+        Some(Spot::Ctx(_)) => 'c',
+        Some(Spot::Hand(_)) => 'h',
+        Some(Spot::Device(_)) => 'd',
+        Some(Spot::Completing(_)) => 'C',
+        Some(Spot::Ring(_)) => 'r',
+        _ => '.',
+    };
+    let way: String = spots.iter().map(place).collect();
+    assert!(way.starts_with("spchdC"), "{way}");
+}
+
+#[test]
+fn a_change_from_now_on_is_met_again_at_the_same_place() {
+    let mut p = player("seed-000");
+    p.seek(300_000);
+    finish_seek(&mut p);
+    let mut knobs = p.knobs().clone();
+    knobs.set("dispatch_mode", "one-by-one").expect("a knob");
+    p.apply_from_now(knobs.clone());
+    assert_eq!(p.knobs(), &knobs);
+    p.seek(600_000);
+    finish_seek(&mut p);
+    let changed = (picture(&p), p.state_hash());
+    p.seek(100_000);
+    finish_seek(&mut p);
+    assert_ne!(p.knobs(), &knobs, "before the change the old policy is in force");
+    p.seek(600_000);
+    finish_seek(&mut p);
+    assert_eq!((picture(&p), p.state_hash()), changed);
+    assert_eq!(p.knobs(), &knobs);
+
+    // Another change further back cuts off this one: a new future.
+    p.seek(200_000);
+    finish_seek(&mut p);
+    let mut other = p.knobs().clone();
+    other.set("plug_max", "4").expect("a knob");
+    p.apply_from_now(other);
+    assert_eq!(p.changes().count(), 1);
+    p.seek(600_000);
+    finish_seek(&mut p);
+    assert_ne!(p.state_hash(), changed.1);
+    assert_ne!(p.knobs(), &knobs);
+}
+
+#[test]
+fn a_change_while_the_log_of_a_step_is_half_shown_is_replayed_exactly() {
+    let mut p = player("seed-000");
+    p.seek(200_000);
+    finish_seek(&mut p);
+    while p.head.at_rest() {
+        p.step_event();
+    }
+    let mut knobs = p.knobs().clone();
+    knobs.set("plug_max", "2").expect("a knob");
+    p.apply_from_now(knobs);
+    p.seek(350_000);
+    finish_seek(&mut p);
+    let first = p.state_hash();
+    p.seek(50_000);
+    p.seek(350_000);
+    finish_seek(&mut p);
+    assert_eq!(p.state_hash(), first);
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let mut p = player("seed-000");
+    p.seek(100_000);
+    finish_seek(&mut p);
+    let mut other = p.fork();
+    other.apply_queue_depth_from_now(0, 8);
+    other.seek(300_000);
+    finish_seek(&mut other);
+    assert_eq!(p.now_ns(), 100_000);
+    p.seek(300_000);
+    finish_seek(&mut p);
+    assert_ne!(p.state_hash(), other.state_hash());
+    assert!(other.scene().standing_len(crate::scene::Standing::Device(0)) < 200);
+}
+
+#[test]
+fn a_new_scenario_starts_at_its_beginning_at_the_old_speed() {
+    let mut p = player("seed-000");
+    p.seek(100_000);
+    p.set_speed(12_345.0);
+    p.set_playing(true);
+    p.restart_with(scenario("plug-merge", 1)).expect("the case can be played");
+    assert_eq!((p.now_ns(), p.speed(), p.playing()), (0, 12_345.0, true));
+    let mut wrong = scenario("plug-merge", 1);
+    wrong.kernel = "9.99".into();
+    assert!(p.restart_with(wrong).is_err());
+    assert_eq!(p.scenario().kernel, "4.19", "a scenario that cannot run leaves the old one alone");
+}
+
+#[test]
+fn a_million_events_stay_within_the_byte_budget_and_any_seek_replays_few() {
+    let mut p = player("seed-000");
+    while p.timeline().explored_ns() < p.scenario().duration_ns {
+        if !p.explore(200_000) || p.scout.as_ref().is_none_or(|s| s.seq > 1_000_000) {
+            break;
+        }
+    }
+    assert!(p.checkpoint_bytes() <= checkpoint::BUDGET_BYTES, "{} bytes", p.checkpoint_bytes());
+    let end = p.timeline().explored_ns();
+    let spacing = p.checkpoints.spacing();
+    // 50 ms at 5 million events a second.
+    assert!(spacing <= 250_000, "{spacing} events between two checkpoints");
+    for k in [7, 3, 9, 1, 8, 5] {
+        let ns = end * k / 10;
+        p.seek(ns);
+        let replayed = p.recent_end - p.checkpoints.before_time(ns).expect("a checkpoint").seq;
+        assert!(p.seeking().is_none(), "what was explored is reached at once");
+        assert!(replayed <= spacing + 5_000, "{replayed} events replayed for {ns} ns");
+    }
+}
+
+#[test]
+fn the_timeline_counts_each_event_once_whoever_was_there_first() {
+    let mut scouted = player("plug-merge");
+    while scouted.explore(10) {}
+    let mut played = player("plug-merge");
+    played.set_speed(1e7);
+    played.set_playing(true);
+    for _ in 0..2_000 {
+        played.tick(5.0);
+    }
+    assert_eq!(scouted.timeline().buckets(), played.timeline().buckets());
+    assert_eq!(scouted.timeline().marks(), played.timeline().marks());
+    let ios: u32 = played.timeline().buckets().iter().map(|b| b.ios).sum();
+    assert_eq!(ios, 4, "four writes");
+    assert_eq!(played.timeline().marks().iter().filter(|m| m.kind == MarkKind::Merge).count(), 1);
+}
+
+#[test]
+fn the_ring_of_recent_events_is_bounded_and_ends_at_the_playhead() {
+    let mut p = player("seed-000");
+    p.seek(500_000);
+    finish_seek(&mut p);
+    assert_eq!(p.recent_events().len(), RECENT_MAX);
+    assert!(p.recent_events().all(|e| e.at_ns <= 500_000));
+    assert!(p.recent_events().next_back().is_some_and(|e| e.at_ns > 490_000));
+    assert!(p.scene().live().all(|(_, r)| r.cpu != NONE16));
+}

@@ -15,8 +15,8 @@ impl Session {
         self.config.with_untracked(|c| preset::find(&c.preset)).unwrap_or_else(preset::first)
     }
 
-    /// Takes over what an address says. With `still` it does not play by itself.
-    pub(super) fn load(&self, read: Read, still: bool) {
+    /// Takes over what an address says.
+    pub(super) fn load(&self, read: Read) {
         let Read { mut config, view, messages } = read;
         let preset = preset::find(&config.preset).unwrap_or_else(preset::first);
         let text = config.job.clone().unwrap_or_else(|| preset.job.clone());
@@ -41,22 +41,21 @@ impl Session {
         self.selected.set(view.selected);
         self.rebuild(view.t_ns);
         self.set_speed(view.speed);
-        self.set_playing(view.playing && !still);
+        self.set_playing(view.playing && !self.calm.get_untracked());
     }
 
     /// Starts from a preset, with nothing of the user's own but the colours.
     pub fn load_preset(&self, name: &str) {
         if let Some(preset) = preset::find(name) {
             let view = crate::config::View { theme: self.theme.get_untracked(), ..preset.view() };
-            let still = !self.playing.get_untracked() && self.frame.get_untracked().now_ns > 0;
-            self.load(Read { config: preset.config(), view, messages: Vec::new() }, still);
+            self.load(Read { config: preset.config(), view, messages: Vec::new() });
         }
     }
 
     /// Takes over an address that was typed or pasted while the page is open.
     pub fn load_fragment(&self, fragment: &str) {
         if !self.is_own_link(fragment) {
-            self.load(crate::url::read(fragment), false);
+            self.load(crate::url::read(fragment));
         }
     }
 

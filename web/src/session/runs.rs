@@ -3,7 +3,7 @@
 use super::Session;
 use super::frames::wall_ms;
 use crate::config::Side;
-use crate::numbers::Run;
+use crate::numbers::{Numbers, Run};
 use crate::player::Player;
 use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
@@ -16,6 +16,14 @@ const SLICE_MS: f64 = 8.0;
 const PUBLISH_MS: f64 = 250.0;
 /// Events that the player explores between two looks at the clock.
 const EXPLORE_EVENTS: u64 = 2_000;
+
+/// What a slice brought.
+enum Grown {
+    /// Numbers of a side.
+    Numbers(usize, Arc<Numbers>),
+    /// More of the run on the stage is known.
+    Timeline,
+}
 
 impl Session {
     /// Begins the run of one side anew.
@@ -53,7 +61,9 @@ impl Session {
                 .min_by_key(|i| l.runs[*i].as_ref().map_or(u64::MAX, Run::now_ns));
             let Some(index) = index else {
                 l.unexplored = explore(l.players[side].as_mut(), start);
-                return None;
+                let due = !l.unexplored || start - l.published_ms > PUBLISH_MS;
+                l.published_ms = if due { start } else { l.published_ms };
+                return due.then_some(Grown::Timeline);
             };
             let run = l.runs[index].as_mut()?;
             let finished = run.advance(|| wall_ms() - start > SLICE_MS);
@@ -65,10 +75,15 @@ impl Session {
             if finished {
                 l.runs[index] = None;
             }
-            Some((index, numbers))
+            numbers.map(|numbers| Grown::Numbers(index, numbers))
         });
-        if let Some((index, Some(numbers))) = done.flatten() {
-            self.numbers[index].set(Some(numbers));
+        match done.flatten() {
+            Some(Grown::Numbers(index, numbers)) => self.numbers[index].set(Some(numbers)),
+            Some(Grown::Timeline) => {
+                self.publish();
+                self.beat.update(|b| *b = b.wrapping_add(1));
+            }
+            None => {}
         }
         self.continue_runs();
     }
