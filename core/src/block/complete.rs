@@ -71,6 +71,7 @@ impl Sim {
         let hctx = self.rqs[rq].hctx;
         match pc {
             0 => {
+                self.fetch_request(c, rq);
                 let driver = self.queues[q].driver;
                 if let Driver::Scsi(host) = driver {
                     self.touch(c, self.hosts[host as usize].fw_line);
@@ -112,6 +113,7 @@ impl Sim {
             }
             // scsi_device_unbusy
             2 => {
+                self.fetch_request(c, rq);
                 if let Driver::Scsi(host) = self.queues[q].driver {
                     if self.knobs.scsi_host_busy {
                         self.touch(c, self.hosts[host as usize].host_line);

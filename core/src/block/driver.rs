@@ -34,6 +34,16 @@ impl Sim {
         self.queues[q as usize].device_busy -= 1;
     }
 
+    /// A request handled by another CPU than before brings its own lines along.
+    pub(crate) fn fetch_request(&mut self, c: usize, rq: u32) {
+        let r = &mut self.rqs[rq];
+        let from = std::mem::replace(&mut r.owner, c as u16);
+        if from != c as u16 {
+            let queue = &self.queues[r.queue as usize];
+            self.fetch_lines(c, queue.request_line, from, queue.request_lines());
+        }
+    }
+
     /// Rings the doorbell for all commands written since the last time.
     pub(crate) fn ring(&mut self, c: usize, h: HctxId) {
         let count = self.hctxs[h as usize].unrung.len() as u32;
@@ -46,6 +56,9 @@ impl Sim {
 
     /// Gives a request to the driver. `last`: no further one follows at once (the doorbell is due).
     pub(crate) fn queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {
+        if pc == 0 {
+            self.fetch_request(c, rq);
+        }
         match self.queues[self.rqs[rq].queue as usize].driver {
             Driver::Null => self.null_queue_rq(c, pc, rq, last),
             Driver::Nvme => self.nvme_queue_rq(c, pc, rq, last),

@@ -162,6 +162,7 @@ impl Sim {
         match pc {
             0 => match self.lists[list].get(next as usize).copied() {
                 Some(rq) => {
+                    self.fetch_request(c, rq);
                     self.start_request(c, rq);
                     self.charge(c, self.costs.nvme_queue_rq);
                     Flow::Pay(frame(0, next + 1))

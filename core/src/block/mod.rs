@@ -85,6 +85,8 @@ pub(crate) struct Request {
     pub d_ns: u64,
     /// CPU that issued it.
     pub issue_cpu: u16,
+    /// CPU in whose cache its own lines are.
+    pub owner: u16,
     /// Holds the LUN's budget already.
     pub has_budget: bool,
     /// Holds a place in `host_busy` and `fw_outstanding`.
@@ -212,9 +214,21 @@ pub(crate) struct Queue {
     /// Somebody failed to get budget since the last run (`sdev->restarts`).
     pub restarts: bool,
     pub ref_line: ObjectId,
+    /// Stands for the lines of all requests in the table of lines.
+    pub request_line: ObjectId,
 }
 
 impl Queue {
+    /// Cache lines of a request and its driver command that its next handler has to fetch: struct request with its bio,
+    /// and what the driver keeps for it (scsi_cmnd, the adapter's command) [E 2-8 for SCSI].
+    pub(crate) fn request_lines(&self) -> u32 {
+        match self.driver {
+            Driver::Null => 2,
+            Driver::Nvme => 3,
+            Driver::Scsi(_) => 5,
+        }
+    }
+
     /// Whether the driver has `commit_rqs` (it rings the doorbell once for a list).
     pub(crate) fn commit_rqs(&self) -> bool {
         self.driver == Driver::Nvme

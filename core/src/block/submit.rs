@@ -200,6 +200,7 @@ impl Sim {
             i_ns: 0,
             d_ns: 0,
             issue_cpu: c as u16,
+            owner: c as u16,
             has_budget: false,
             in_host: false,
         };

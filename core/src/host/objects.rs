@@ -162,6 +162,13 @@ impl Sim {
         self.charge_long(c, local);
     }
 
+    /// Fetches `lines` lines that only one CPU works on at a time, so that there is no queue for them.
+    pub(crate) fn fetch_lines(&mut self, c: usize, id: ObjectId, from: CpuId, lines: u32) {
+        self.objects.all[id as usize].count += u64::from(lines);
+        let transfer = self.objects.transfer(from, c as CpuId) * lines;
+        self.fetched(c, id, from, transfer, 0);
+    }
+
     fn fetched(&mut self, c: usize, id: ObjectId, from: CpuId, transfer_ns: u32, wait: u64) {
         let object = &mut self.objects.all[id as usize];
         object.transfers += u64::from(transfer_ns > 0);

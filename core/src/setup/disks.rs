@@ -200,6 +200,12 @@ impl Builder<'_> {
             ObjectKind::Line,
             Site::Queue(q),
         );
+        let request_line = self.object(
+            "struct request and command",
+            format!("requests and their commands ({name})"),
+            ObjectKind::Line,
+            Site::Queue(q),
+        );
         self.queues.push(Queue {
             driver,
             device,
@@ -220,6 +226,7 @@ impl Builder<'_> {
             busy_line,
             restarts: false,
             ref_line,
+            request_line,
         });
         let default_dev = match driver {
             Driver::Nvme => (259, u32::from(q)),
