@@ -25,10 +25,10 @@ impl Sim {
                 self.enter_irq(c, 0);
             }
             let Some(&frame) = self.cpus[c].stack.last() else {
-                if self.switch_in(c) {
-                    continue;
+                if !self.switch_in(c) || self.pay(c) {
+                    return;
                 }
-                return;
+                continue;
             };
             if self.run_context(c, frame) {
                 return;

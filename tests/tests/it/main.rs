@@ -7,4 +7,5 @@ mod found;
 mod laws;
 mod recorded_kernels;
 mod scenarios;
+mod stations;
 mod text_form;
