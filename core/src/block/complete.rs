@@ -109,7 +109,7 @@ impl Sim {
                     self.cpus[c].done_queue.push_back(rq);
                     return Flow::Ret(0);
                 }
-                Flow::Go(frame(2))
+                self.complete(c, 2, rq, softirq)
             }
             // scsi_device_unbusy
             2 => {

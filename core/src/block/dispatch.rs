@@ -53,7 +53,7 @@ impl Sim {
                     self.touch(c, self.hctxs[h].counters_line);
                 }
                 if self.hctxs[h].dispatch.is_empty() {
-                    Flow::Go(frame(4, NONE, 0))
+                    self.dispatch(c, 4, hctx, NONE, 0)
                 } else {
                     Flow::Pay(frame(1, NONE, 0))
                 }
@@ -113,7 +113,7 @@ impl Sim {
                     Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: false },
                 )
             }
-            6 => Flow::Go(frame(8, NONE, self.cpus[c].ret >> 1)),
+            6 => self.dispatch(c, 8, hctx, NONE, self.cpus[c].ret >> 1),
             7 => Flow::Go(frame(8, NONE, sent + self.cpus[c].ret)),
             _ => {
                 self.emit(c, Kind::RunEnd { hctx, sent });
@@ -170,7 +170,11 @@ impl Sim {
                 None => Flow::Ret(0),
                 Some(bit) => {
                     let lock = self.ctxs[ctx(self, bit)].lock;
-                    if self.lock(c, lock) { Flow::Go(frame(2, bit)) } else { Flow::Spin(frame(2, bit)) }
+                    if self.lock(c, lock) {
+                        self.flush_busy_ctxs(c, 2, hctx, list, bit)
+                    } else {
+                        Flow::Spin(frame(2, bit))
+                    }
                 }
             },
             2 => {
@@ -191,7 +195,7 @@ impl Sim {
             _ => {
                 let lock = self.ctxs[ctx(self, bit)].lock;
                 self.unlock(c, lock);
-                Flow::Go(frame(1, bit + 1))
+                self.flush_busy_ctxs(c, 1, hctx, list, bit + 1)
             }
         }
     }
@@ -300,7 +304,7 @@ impl Sim {
                 let cpu = self.rqs[rq].cpu as usize;
                 let q = self.hctxs[h].queue as usize;
                 self.stats.queues[q].foreign_dispatched += u64::from(cpu != c);
-                Flow::Go(frame(0, NONE, sent.saturating_add(1)))
+                self.dispatch_rq_list(c, 0, hctx, list, NONE, sent.saturating_add(1), got_budget)
             }
             1 => {
                 let refused = self.cpus[c].ret;

@@ -145,7 +145,7 @@ impl Sim {
                 }
                 h.host_busy += 1;
                 self.rqs[rq].in_host = true;
-                Flow::Go(frame(2))
+                self.scsi_queue_rq(c, 2, rq, host, last)
             }
             2 => {
                 self.start_request(c, rq);

@@ -27,7 +27,7 @@ impl Sim {
                 if tries {
                     Flow::Call(frame(4), Frame::IssueList { pc: 0, list, rq: NONE, whole_plug: false })
                 } else {
-                    Flow::Go(frame(1))
+                    self.insert_requests(c, 1, hctx, ctx, list, run_async)
                 }
             }
             4 => {
@@ -39,7 +39,11 @@ impl Sim {
             }
             1 => {
                 let lock = self.ctxs[ctx as usize].lock;
-                if self.lock(c, lock) { Flow::Go(frame(2)) } else { Flow::Spin(frame(2)) }
+                if self.lock(c, lock) {
+                    self.insert_requests(c, 2, hctx, ctx, list, run_async)
+                } else {
+                    Flow::Spin(frame(2))
+                }
             }
             2 => {
                 let n = self.lists[list].len() as u32;
@@ -60,7 +64,7 @@ impl Sim {
             3 => {
                 let lock = self.ctxs[ctx as usize].lock;
                 self.unlock(c, lock);
-                Flow::Go(frame(6))
+                self.insert_requests(c, 6, hctx, ctx, list, run_async)
             }
             6 => {
                 self.drop_list(list);

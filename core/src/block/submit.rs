@@ -37,14 +37,14 @@ impl Sim {
                 let extent = self.bio_extent(bio);
                 self.bios[bio].q_ns = self.now;
                 self.emit(c, Kind::Queue { bio: self.ios[io].id, queue: q, extent });
-                Flow::Go(frame(1, NONE, NONE))
+                self.submit_bio(c, 1, bio, NONE, NONE)
             }
             // Split to limits; every piece goes the whole way before the next.
             1 => {
                 let queue = &self.queues[q as usize];
                 let most = queue.max_sectors.min(queue.max_segments * PAGE_SECTORS);
                 if self.bios[bio].sectors <= most {
-                    return Flow::Go(frame(2, bio, NONE));
+                    return self.submit_bio(c, 2, bio, bio, NONE);
                 }
                 let whole = self.bio_extent(bio);
                 let at_sector = whole.sector + u64::from(most);
@@ -73,7 +73,7 @@ impl Sim {
             3 => {
                 let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
                 if self.lock(c, lock) {
-                    Flow::Go(frame(4, part, NONE))
+                    self.submit_bio(c, 4, bio, part, NONE)
                 } else {
                     Flow::Spin(frame(4, part, NONE))
                 }
@@ -98,7 +98,7 @@ impl Sim {
             11 | 12 => {
                 let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
                 self.unlock(c, lock);
-                Flow::Go(frame(if pc == 11 { 9 } else { 5 }, part, NONE))
+                self.submit_bio(c, if pc == 11 { 9 } else { 5 }, bio, part, NONE)
             }
             5 => {
                 if self.knobs.g_before_tag {
@@ -115,17 +115,17 @@ impl Sim {
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
                 }
-                Flow::Go(frame(7, part, rq))
+                self.route(c, bio, part, rq)
             }
             7 => self.route(c, bio, part, rq),
             // The plug was full and has been flushed.
             8 => {
                 self.plug_add(c, rq, true);
-                Flow::Go(frame(9, part, NONE))
+                self.submit_bio(c, 9, bio, part, NONE)
             }
             // Next piece, if any.
             9 if part == bio => Flow::Ret(0),
-            9 => Flow::Go(frame(1, NONE, NONE)),
+            9 => self.submit_bio(c, 1, bio, NONE, NONE),
             _ => unreachable!("submit_bio has no step {pc}"),
         }
     }
@@ -151,7 +151,7 @@ impl Sim {
                 );
             }
             self.plug_add(c, rq, false);
-            return Flow::Go(then(9, NONE));
+            return self.submit_bio(c, 9, bio, part, NONE);
         }
         if plugged && self.knobs.limited_plug && queue.nomerges < 2 {
             return match self.limited_plug(c, t, rq) {

@@ -64,14 +64,13 @@ impl Sim {
                 let count = self.tasks[t].prepared.len() as u32;
                 self.emit(c, Kind::SyscallEnter { count });
                 self.charge(c, self.costs.syscall / 2);
-                Flow::Go(frame(pc::SUBMIT + 1))
+                Flow::Call(frame(pc::SUBMITTED), Frame::IoSubmit { pc: 0, next: 0 })
             }
-            11 => Flow::Call(frame(pc::SUBMITTED), Frame::IoSubmit { pc: 0, next: 0 }),
             pc::SUBMITTED if job.engine == Engine::Psync => Flow::Go(frame(pc::WAIT)),
             pc::SUBMITTED => {
                 self.emit(c, Kind::SyscallExit);
                 self.charge(c, self.costs.syscall / 2);
-                Flow::Go(frame(pc::NEXT))
+                self.fio_next(c, t, job)
             }
             pc::REAP => {
                 self.set_mode(c, Mode::System);
@@ -88,7 +87,7 @@ impl Sim {
                 }
                 self.touch(c, self.tasks[t].ring_line);
                 self.emit(c, Kind::SyscallExit);
-                Flow::Go(frame(pc::REAPED))
+                self.fio(c, pc::REAPED)
             }
             pc::REAPED => {
                 self.set_mode(c, Mode::User);
@@ -207,7 +206,7 @@ impl Sim {
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
         self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);
-        Flow::Go(frame(pc::PREPARED))
+        self.fio(c, pc::PREPARED)
     }
 
     /// First byte and length of a process's region of a disk.

@@ -116,12 +116,12 @@ impl Sim {
                     let io = self.tasks[t].prepared[i];
                     self.ios[io].start_ns = self.now;
                 }
-                Flow::Go(frame(1, u32::from(plugs)))
+                self.io_submit(c, 1, u32::from(plugs))
             }
             // `next` is 1 while the call's own plug is open.
             1 => {
                 if self.tasks[t].prepared.is_empty() {
-                    return Flow::Go(frame(5, next));
+                    return self.io_submit(c, 5, next);
                 }
                 let per_io = match self.engine(t) {
                     Engine::Libaio => self.costs.aio,
@@ -151,7 +151,7 @@ impl Sim {
                         Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
                     );
                 }
-                Flow::Go(frame(4, next))
+                self.io_submit(c, 4, next)
             }
             4 => {
                 if let Some(io) = self.tasks[t].prepared.pop_front() {
@@ -163,7 +163,7 @@ impl Sim {
                         self.tasks[t].ring.push_back(io);
                     }
                 }
-                Flow::Go(frame(1, next))
+                self.io_submit(c, 1, next)
             }
             5 => {
                 if next == 1 {
