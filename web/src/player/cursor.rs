@@ -68,21 +68,14 @@ impl Cursor {
         }
     }
 
-    /// Time of the next event of the log, or of the next simulation step if that has to be made first.
-    pub(super) fn next_at_ns(&self) -> Option<u64> {
-        match self.sim.log().events().get(self.next) {
-            Some(event) => Some(event.at_ns.max(self.scene.now_ns())),
-            None => self.sim.next_event_ns(),
-        }
-    }
-
-    /// Applies the next event of the log, simulating as needed; `None` at the end of the run.
-    pub(super) fn apply_next(&mut self, changes: &[ChangeAt], end_ns: u64) -> Option<Event> {
+    /// Applies the next event of the log that comes not after `until_ns`, simulating as needed; `None` if there is none.
+    pub(super) fn apply_next(&mut self, changes: &[ChangeAt], until_ns: u64) -> Option<Event> {
+        // A step of the simulation may log nothing, so this may take several.
         while self.at_rest() {
             self.sim.log_mut().clear();
             self.next = 0;
             self.apply_due_changes(changes);
-            if self.sim.next_event_ns().is_none_or(|at| at > end_ns) || !self.sim.step() {
+            if self.sim.next_event_ns().is_none_or(|at| at > until_ns) || !self.sim.step() {
                 return None;
             }
         }

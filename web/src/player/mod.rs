@@ -205,7 +205,7 @@ impl Player {
         self.playing = false;
         self.finish_seek();
         for _ in 0..STEP_BUDGET_EVENTS {
-            match self.apply_next() {
+            match self.apply_next(self.scenario.duration_ns) {
                 Some(event) if changes_picture(&event.kind) => return,
                 Some(_) => {}
                 None => return self.head.scene.pass_to(self.duration_ns()),
@@ -217,33 +217,28 @@ impl Player {
     pub fn step_back(&mut self) {
         self.playing = false;
         self.finish_seek();
-        // Events are numbered from 1; the state after event n is position n.
-        let here = self.head.seq;
-        let mut shown = (0..self.recent.len() as u64)
-            .map(|back| here - back)
-            .filter(|&seq| self.event_at(seq).is_some_and(|e| changes_picture(&e.kind)));
-        // The last shown event is what stands on the screen now, unless time has passed since.
-        let last = shown.next().or_else(|| self.shown_before(here + 1)).unwrap_or(0);
-        let fresh = self.event_at(last).is_some_and(|e| e.at_ns < self.now_ns());
-        let target = if fresh { last } else { shown.next().or_else(|| self.shown_before(last)).unwrap_or(0) };
-        self.go_to_seq(target);
+        // Events are numbered from 1; the state after event n is position n. The last shown event is what stands on the
+        // screen now, unless time has passed since.
+        let last = self.shown_before(self.head.seq + 1);
+        let target = match last {
+            Some((seq, at_ns)) if (seq, at_ns) == (self.head.seq, self.now_ns()) => self.shown_before(seq),
+            _ => last,
+        };
+        self.go_to_seq(target.map_or(0, |(seq, _)| seq));
     }
 
     /// Until the next stage of this request (its next event, or the next stage inside the device), and stands there.
     pub fn step_stage(&mut self, rq: RqId) {
         self.playing = false;
         self.finish_seek();
+        let end = self.scenario.duration_ns;
         for _ in 0..STEP_BUDGET_EVENTS {
             let span = self.head.scene.request(rq).and_then(|r| r.next_span_ns(self.now_ns()));
-            let next_at = self.head.next_at_ns();
-            if let Some(span) = span
-                && next_at.is_none_or(|at| at > span)
-            {
-                return self.head.scene.pass_to(span);
-            }
-            let Some(event) = self.apply_next() else { return };
-            if concerns(&event.kind, rq) {
-                return;
+            match (self.apply_next(span.unwrap_or(end)), span) {
+                (Some(event), _) if concerns(&event.kind, rq) => return,
+                (Some(_), _) => {}
+                (None, Some(span)) => return self.head.scene.pass_to(span),
+                (None, None) => return,
             }
         }
     }
@@ -372,10 +367,12 @@ impl Player {
         self.head = cursor;
     }
 
-    /// Applies the next event of the log to the scene and remembers it.
-    fn apply_next(&mut self) -> Option<Event> {
-        let Some(event) = self.head.apply_next(&self.changes, self.scenario.duration_ns) else {
-            self.timeline.finish(&self.head, self.scenario.duration_ns);
+    /// Applies the next event that comes not after `until_ns` to the scene and remembers it.
+    fn apply_next(&mut self, until_ns: u64) -> Option<Event> {
+        let Some(event) = self.head.apply_next(&self.changes, until_ns) else {
+            if until_ns >= self.scenario.duration_ns || self.head.sim.ended() {
+                self.timeline.finish(&self.head, self.scenario.duration_ns);
+            }
             return None;
         };
         self.timeline.add(self.head.seq, &event);
@@ -393,20 +390,18 @@ impl Player {
     /// Runs the playhead to `target`; false if the budget ended first.
     fn run_to(&mut self, target: u64, events: u64, begin: Option<f64>, budget_ms: f64) -> bool {
         let mut done = 0;
-        while self.head.next_at_ns().is_some_and(|at| at <= target) {
-            if done >= events && (begin.is_none() || budget_ms.is_infinite()) {
+        while self.apply_next(target).is_some() {
+            done += 1;
+            let counted = begin.is_none() || self.clock.is_none();
+            if counted && done >= events {
                 return false;
             }
-            if done % CLOCK_EVERY == CLOCK_EVERY - 1
+            if done % CLOCK_EVERY == 0
                 && let (Some(clock), Some(begin)) = (self.clock, begin)
                 && clock() - begin > budget_ms
             {
                 return false;
             }
-            if self.apply_next().is_none() {
-                break;
-            }
-            done += 1;
         }
         self.head.scene.pass_to(target);
         true
@@ -437,21 +432,24 @@ impl Player {
         self.scout = Some(scout);
     }
 
-    fn event_at(&self, seq: u64) -> Option<&Event> {
-        let back = self.recent_end.checked_sub(seq)? as usize;
-        self.recent.len().checked_sub(back + 1).and_then(|i| self.recent.get(i))
-    }
-
-    /// Position of the last event before position `before` that changed the picture, found by re-simulation.
-    fn shown_before(&self, before: u64) -> Option<u64> {
-        let mut upper = before;
-        while upper > 0 {
-            let mut cursor = self.checkpoints.before_seq(upper - 1)?.cursor.clone();
+    /// The last event before number `upper` that changed the picture, and its time: from the ring, or found by
+    /// re-simulation from ever earlier checkpoints.
+    fn shown_before(&self, upper: u64) -> Option<(u64, u64)> {
+        let numbered = self.recent.iter().rev().zip((0..=self.recent_end).rev());
+        let kept = numbered
+            .filter(|(e, seq)| *seq < upper && changes_picture(&e.kind))
+            .map(|(e, seq)| (seq, e.at_ns));
+        if let Some(found) = { kept }.next() {
+            return Some(found);
+        }
+        let mut upper = upper.min(self.recent_end - self.recent.len() as u64 + 1);
+        while upper > 1 {
+            let mut cursor = self.checkpoints.before_seq(upper - 2)?.cursor.clone();
             let (start, mut found) = (cursor.seq, None);
             while cursor.seq + 1 < upper {
                 let event = cursor.apply_next(&self.changes, self.scenario.duration_ns)?;
                 if changes_picture(&event.kind) {
-                    found = Some(cursor.seq);
+                    found = Some((cursor.seq, event.at_ns));
                 }
             }
             if found.is_some() || start == 0 {
@@ -466,7 +464,7 @@ impl Player {
         self.jumps += 1;
         let Some(cursor) = self.checkpoints.before_seq(seq).map(|c| c.cursor.clone()) else { return };
         self.restore(cursor);
-        while self.head.seq < seq && self.apply_next().is_some() {}
+        while self.head.seq < seq && self.apply_next(self.scenario.duration_ns).is_some() {}
     }
 }
 

@@ -84,10 +84,12 @@ impl Scene {
             Kind::BackMerge { bio, rq, queue, extent } => self.merge(event, bio, rq, queue, extent, false),
             Kind::FrontMerge { bio, rq, queue, extent } => self.merge(event, bio, rq, queue, extent, true),
             Kind::GetRequest { bio, rq, queue, extent } => {
-                let slot = match self.requests.get(&rq) {
-                    Some(&slot) => slot,
-                    None => self.unborn(event, bio, queue, extent),
-                };
+                let known = self
+                    .requests
+                    .get(&rq)
+                    .copied()
+                    .filter(|&s| self.lists.get(s).is_some_and(|r| r.rq == rq));
+                let slot = known.unwrap_or_else(|| self.unborn(event, bio, queue, extent));
                 let request = self.lists.get_mut(slot);
                 request.letters.g = at;
                 request.extent = extent;
@@ -96,7 +98,12 @@ impl Scene {
                 let queue = self.queue_of(hctx);
                 let none = Extent { op: mqscope_core::event::Op::Read, sector: 0, sectors: 0 };
                 let slot = self.unborn(event, bio, queue, none);
-                self.requests.insert(rq, slot);
+                if let Some(old) = self.requests.insert(rq, slot)
+                    && old != slot
+                    && self.lists.get(old).is_some_and(|r| r.rq == rq)
+                {
+                    self.lists.remove(old);
+                }
                 let request = self.lists.get_mut(slot);
                 (request.rq, request.hctx, request.tag, request.queue) = (rq, hctx, tag, queue);
                 if request.letters.g == super::NEVER {
@@ -109,10 +116,7 @@ impl Scene {
                 self.move_to(slot, Spot::Submit(event.cpu), at);
             }
             Kind::TagWait { bio, hctx, wait_queue } => {
-                let Some(&slot) = self.bios.get(&bio) else {
-                    self.strays += 1;
-                    return;
-                };
+                let Some(slot) = self.find_bio(bio) else { return };
                 self.lists.get_mut(slot).hctx = hctx;
                 self.step(slot, event, Did::TagWait, wait_queue.into());
                 self.move_to(slot, Spot::TagWait(hctx), at);
@@ -212,20 +216,15 @@ impl Scene {
                 }
             }
             Kind::BioEnd { bio, .. } => {
-                let Some(&slot) = self.bios.get(&bio) else {
-                    self.strays += 1;
-                    return;
-                };
+                let Some(slot) = self.find_bio(bio) else { return };
                 self.step(slot, event, Did::BioEnd, bio);
             }
             Kind::Reap { bio, lat_ns } => {
                 let bucket = self.window.at(at);
                 bucket.ios += 1;
                 bucket.lat_ns += lat_ns;
-                let Some(slot) = self.bios.remove(&bio) else {
-                    self.strays += 1;
-                    return;
-                };
+                let Some(slot) = self.find_bio(bio) else { return };
+                self.bios.remove(&bio);
                 self.step(slot, event, Did::Reap, bio);
                 let request = self.lists.get_mut(slot);
                 request.bios_open = request.bios_open.saturating_sub(1);
@@ -387,7 +386,14 @@ impl Scene {
 
     /// The slot of a request by its serial number; counts a stray if it is not known.
     fn find(&mut self, rq: RqId) -> Option<Slot> {
-        let slot = self.requests.get(&rq).copied();
+        let slot = self.requests.get(&rq).copied().filter(|&s| self.lists.get(s).is_some_and(|r| r.rq == rq));
+        self.strays += u64::from(slot.is_none());
+        slot
+    }
+
+    /// The slot of the request that a bio belongs to; counts a stray if it is not known.
+    fn find_bio(&mut self, bio: BioId) -> Option<Slot> {
+        let slot = self.bios.get(&bio).copied().filter(|&s| self.lists.get(s).is_some());
         self.strays += u64::from(slot.is_none());
         slot
     }
@@ -396,15 +402,22 @@ impl Scene {
         let request = Request::new(bio, event.task, event.cpu, queue, extent, event.at_ns);
         let list = super::Index::of(&self.topology).list(super::Standing::of(&request));
         let slot = self.lists.insert(request, list);
-        self.bios.insert(bio, slot);
+        // A log that says the same bio twice without a request in between is wrong; the scene must not grow by it.
+        if let Some(old) = self.bios.insert(bio, slot)
+            && old != slot
+            && self.lists.get(old).is_some_and(|r| r.rq == 0 && r.bio == bio)
+        {
+            self.lists.remove(old);
+        }
         slot
     }
 
     /// The entry of a bio that has no request yet. A bio that was split has one already for its first part; the
     /// rest gets an entry of its own and takes over the duty to tell the application.
     fn unborn(&mut self, event: &Event, bio: BioId, queue: QueueId, extent: Extent) -> Slot {
-        let Some(&slot) = self.bios.get(&bio) else { return self.arrive(event, bio, queue, extent) };
-        if self.lists.get_mut(slot).rq == 0 {
+        let known = self.bios.get(&bio).copied().and_then(|slot| self.lists.get(slot).map(|r| (slot, r.rq)));
+        let Some((slot, rq)) = known else { return self.arrive(event, bio, queue, extent) };
+        if rq == 0 {
             return slot;
         }
         let first = self.lists.get_mut(slot);
@@ -414,7 +427,7 @@ impl Scene {
 
     fn merge(&mut self, event: &Event, bio: BioId, rq: RqId, queue: QueueId, extent: Extent, front: bool) {
         let from = self.unborn(event, bio, queue, extent);
-        let Some(slot) = self.find(rq) else { return };
+        let Some(slot) = self.find(rq).filter(|&slot| slot != from) else { return };
         let merged = self.lists.remove(from);
         self.bios.insert(bio, slot);
         self.lists.get_mut(slot).grow(extent, front);

@@ -96,17 +96,26 @@ impl Scene {
             // A tag is a detail of the step that it belongs to, and a freed tag changes nothing for the request.
             self.tell(request, step, &mut lines);
         }
-        for span in request.spans().iter().filter(|s| s.start_ns <= self.now_ns) {
-            lines.push(self.tell_span(request, span));
+        // Stages inside the device; between two of them, and after the last, the request is on its way.
+        for (i, span) in request.spans().iter().enumerate().filter(|(_, s)| s.start_ns < s.end_ns) {
+            if span.start_ns <= self.now_ns {
+                lines.push(self.tell_span(request, span));
+            }
+            let last = i + 1 == request.spans().len();
+            let gap = request
+                .spans()
+                .iter()
+                .all(|s| s == span || s.start_ns > span.end_ns || s.end_ns <= span.start_ns);
+            if span.end_ns <= self.now_ns && gap && (request.letters.c > span.end_ns) {
+                lines.push(self.tell_gap(request, span.end_ns, last));
+            }
         }
         lines.sort_by_key(|l| l.at_ns);
         let over = matches!(request.spot, Spot::Done(_));
         for i in 0..lines.len() {
-            let end = lines[i + 1..].iter().map(|l| l.at_ns).find(|&t| t >= lines[i].at_ns);
             let last = i + 1 == lines.len();
-            if lines[i].for_ns == 0 {
-                lines[i].for_ns = end.unwrap_or(self.now_ns).saturating_sub(lines[i].at_ns);
-            }
+            let end = lines.get(i + 1).map_or(self.now_ns, |next| next.at_ns);
+            lines[i].for_ns = end.saturating_sub(lines[i].at_ns);
             lines[i].ongoing = last && !over;
             if last && over {
                 (lines[i].for_ns, lines[i].kind) = (0, StoryKind::End);
@@ -308,8 +317,8 @@ impl Scene {
         };
         StoryLine {
             at_ns: stage.start_ns,
-            for_ns: stage.end_ns.min(self.now_ns.max(stage.start_ns)) - stage.start_ns,
-            ongoing: stage.end_ns > self.now_ns,
+            for_ns: 0,
+            ongoing: false,
             kind,
             what,
             function: "",
@@ -318,6 +327,20 @@ impl Scene {
             } else {
                 format!("inside {}", self.queue_name(request))
             },
+            letter: "",
+        }
+    }
+
+    fn tell_gap(&self, request: &Request, at_ns: u64, last: bool) -> StoryLine {
+        let what = if last { "Its interrupt is still to come" } else { "On its way inside the device" };
+        StoryLine {
+            at_ns,
+            for_ns: 0,
+            ongoing: false,
+            kind: StoryKind::Device,
+            what: what.into(),
+            function: "",
+            cause: format!("inside {}", self.queue_name(request)),
             letter: "",
         }
     }

@@ -170,7 +170,10 @@ fn a_bio_without_a_tag_waits_and_its_task_sleeps() {
     let words = s.now_in_words(bio);
     assert!(words.contains("wait queue 3") && words.contains("all 4 tags of sdb hctx0"), "{words}");
     feed(&mut s, &[by_task(50, Kind::TagAlloc { rq: 5, bio: 9, hctx: 0, tag: 2 })]);
-    assert_eq!((s.request(5).map(|r| r.spot), s.standing_len(Standing::TagWait(0))), (Some(Spot::Submit(0)), 0));
+    assert_eq!(
+        (s.request(5).map(|r| r.spot), s.standing_len(Standing::TagWait(0))),
+        (Some(Spot::Submit(0)), 0)
+    );
 }
 
 #[test]
@@ -229,20 +232,14 @@ fn a_lock_shows_who_holds_it_who_spins_and_what_that_cost() {
     let acquire = |wait_ns, transfer_ns, from| Kind::LockAcquire { lock: 0, wait_ns, transfer_ns, from };
     feed(
         &mut s,
-        &[
-            by_task(10, acquire(0, 0, 0)),
-            by_kworker(20, Kind::LockWait { lock: 0, holder: 0, waiters: 0 }),
-        ],
+        &[by_task(10, acquire(0, 0, 0)), by_kworker(20, Kind::LockWait { lock: 0, holder: 0, waiters: 0 })],
     );
     let lock = &s.objects()[0];
     assert_eq!((lock.holder, lock.waiters()), (Some((0, 10)), &[1][..]));
     assert_eq!(s.cpus()[1].spin.map(|s| (s.lock, s.holder)), Some((0, 0)));
     feed(
         &mut s,
-        &[
-            by_task(50, Kind::LockRelease { lock: 0, held_ns: 40 }),
-            by_kworker(110, acquire(90, 60, 0)),
-        ],
+        &[by_task(50, Kind::LockRelease { lock: 0, held_ns: 40 }), by_kworker(110, acquire(90, 60, 0))],
     );
     let lock = &s.objects()[0];
     assert_eq!((lock.holder, lock.waiting(), lock.owner, lock.contended), (Some((1, 110)), 0, 1, 1));
@@ -290,7 +287,8 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
 
 /// Any event at all, with indices inside and outside of the topology.
 fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
-    let extent = Extent { op: if n(2) == 0 { Op::Read } else { Op::Write }, sector: n(999), sectors: n(99) as u32 };
+    let extent =
+        Extent { op: if n(2) == 0 { Op::Read } else { Op::Write }, sector: n(999), sectors: n(99) as u32 };
     let (rq, bio, tag) = (n(12) as u32, n(12) as u32, n(200) as u32);
     let (queue, hctx, lock, cpu) = (n(3) as u16, n(3) as u16, n(4) as u32, n(4) as u16);
     let place = match n(3) {
