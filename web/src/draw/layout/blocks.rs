@@ -127,7 +127,8 @@ impl Layout {
     pub(super) fn place_devices(&mut self, topology: &Topology, activity: &Activity, area: Rect) {
         let gap = self.text * 0.8;
         let count = topology.queues.len().max(1) as f32;
-        let h = ((area.h - gap * (count - 1.0)) / count).max(self.text * 2.0);
+        let gap = gap.min(area.h / count * 0.3);
+        let h = ((area.h - gap * (count - 1.0)) / count).max(0.0);
         for (i, queue) in topology.queues.iter().enumerate() {
             let rect = Rect::new(area.x, area.y + i as f32 * (h + gap), area.w, h);
             let first = i == 0;

@@ -1,1 +1,279 @@
+//! The whole picture, painted on a recorder.
 
+use super::*;
+use crate::draw::layout::Row;
+use crate::draw::paint::{Align, Paint, Type};
+use crate::draw::palette::{Palette, Rgb};
+use crate::player::Player;
+use mqscope_core::cases::case;
+
+/// Remembers what was painted.
+#[derive(Default)]
+struct Recorder {
+    marks: Vec<(Mark, (f32, f32))>,
+    rings: Vec<(f32, f32)>,
+    texts: Vec<String>,
+    curves: usize,
+    fills: usize,
+    worst: f32,
+}
+
+impl Recorder {
+    fn seen(&mut self, points: &[(f32, f32)]) {
+        for (x, y) in points {
+            assert!(x.is_finite() && y.is_finite());
+            self.worst = self.worst.max(-x).max(-y);
+        }
+    }
+}
+
+impl Paint for Recorder {
+    fn fill(&mut self, r: Rect, radius: f32, _: Rgb, alpha: f32) {
+        assert!(r.w >= 0.0 && r.h >= 0.0 && radius >= 0.0 && (0.0..=1.01).contains(&alpha), "{r:?} {alpha}");
+        self.seen(&[(r.x, r.y)]);
+        self.fills += 1;
+    }
+    fn outline(&mut self, r: Rect, _: f32, _: Rgb, _: f32, _: f32) {
+        self.seen(&[(r.x, r.y)]);
+    }
+    fn line(&mut self, points: &[(f32, f32)], _: Rgb, _: f32, _: f32) {
+        self.seen(points);
+    }
+    fn dashes(&mut self, points: &[(f32, f32)], _: Rgb, _: f32, _: f32) {
+        self.seen(points);
+    }
+    fn curve(&mut self, from: (f32, f32), to: (f32, f32), _: f32, _: Rgb, _: f32, _: f32) {
+        self.seen(&[from, to]);
+        self.curves += 1;
+    }
+    fn disc(&mut self, at: (f32, f32), _: f32, _: Rgb, _: f32) {
+        self.seen(&[at]);
+    }
+    fn ring(&mut self, at: (f32, f32), _: f32, _: Rgb, _: f32, _: f32) {
+        self.rings.push(at);
+    }
+    fn text(&mut self, text: &str, at: (f32, f32), _: Align, face: Type, _: Rgb, _: f32) {
+        assert!(face.size > 5.0, "'{text}' is too small to read");
+        self.seen(&[at]);
+        self.texts.push(text.to_string());
+    }
+    fn mark(&mut self, mark: Mark, at: (f32, f32), radius: f32, _: f32) {
+        assert!(radius >= 1.0);
+        self.seen(&[at]);
+        self.marks.push((mark, at));
+    }
+}
+
+fn player(name: &str, side: usize, ns: u64) -> Player {
+    let scenario = case(name).expect("the case").sides.swap_remove(side).1;
+    let mut p = Player::new(scenario).expect("a case can be played");
+    p.seek(ns);
+    while p.seeking().is_some() {
+        p.tick(0.0);
+    }
+    p
+}
+
+fn settle(stage: &mut Stage, p: &Player) {
+    for _ in 0..400 {
+        if !stage.update(p.scene(), 16.0, p.jumps()) {
+            return;
+        }
+    }
+    panic!("the picture never comes to rest");
+}
+
+fn paint(stage: &Stage, p: &Player) -> Recorder {
+    let mut recorder = Recorder::default();
+    stage.paint_ground(p.topology(), &Palette::LIGHT, &mut recorder);
+    stage.paint_live(p.scene(), |cpu| p.function(cpu), &Palette::LIGHT, &mut recorder);
+    recorder
+}
+
+#[test]
+fn every_live_request_is_one_mark_and_stands_inside_the_stage() {
+    for (w, h) in [(1_200.0, 620.0), (320.0, 640.0), (3_840.0, 2_000.0)] {
+        let p = player("seed-000", 1, 600_000);
+        let mut stage = Stage::new(p.topology(), w, h);
+        settle(&mut stage, &p);
+        let picture = paint(&stage, &p);
+        assert_eq!(picture.marks.len(), p.scene().live_len());
+        assert!(picture.marks.len() > 300);
+        for (mark, (x, y)) in &picture.marks {
+            assert!((0.0..=w).contains(x) && (0.0..=h).contains(y), "{mark:?} at {x}, {y} of {w} × {h}");
+        }
+        assert!(picture.worst <= 0.0, "something is painted {} px outside", picture.worst);
+    }
+}
+
+#[test]
+fn marks_say_direction_merging_and_waiting_by_their_form() {
+    let mut p = player("plug-merge", 0, 0);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 560.0);
+    let mut merged = 0;
+    for _ in 0..30 {
+        p.step_event();
+        settle(&mut stage, &p);
+        let picture = paint(&stage, &p);
+        assert!(picture.marks.iter().all(|(m, _)| m.square), "all are writes");
+        merged = merged.max(picture.marks.iter().filter(|(m, _)| m.merged).count());
+    }
+    assert_eq!(merged, 1);
+    let p = player("tag-wait", 0, 9_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 560.0);
+    settle(&mut stage, &p);
+    let picture = paint(&stage, &p);
+    assert!(picture.marks.iter().any(|(m, _)| m.hatched && m.tone == Tone::Idle));
+    assert!(picture.texts.iter().any(|t| t.contains("no tag")), "{:?}", picture.texts);
+}
+
+#[test]
+fn the_selected_request_is_ringed_where_it_is_and_its_lane_stays() {
+    let p = player("seed-000", 0, 500_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    let rq = stage.next_request(p.scene(), None, Direction::Forward).expect("a request");
+    stage.select(Some(rq));
+    settle(&mut stage, &p);
+    let at = stage.point_of(p.scene().slot_of(rq).expect("its slot")).expect("its place");
+    assert!(paint(&stage, &p).rings.contains(&at));
+    let cpu = p.scene().request(rq).expect("the request").cpu;
+    assert_eq!(stage.layout().lane(cpu).map(|l| &l.row), Some(&Row::Cpu(cpu)));
+}
+
+#[test]
+fn the_keyboard_reaches_every_request_once_and_comes_round() {
+    let p = player("nvme-doorbell", 0, 200_000);
+    let stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    let all = p.scene().live().filter(|(_, r)| r.rq != 0).count();
+    let (mut seen, mut at) = (Vec::new(), None);
+    for _ in 0..all {
+        at = stage.next_request(p.scene(), at, Direction::Forward);
+        seen.push(at.expect("there is always a next one"));
+    }
+    let first = seen[0];
+    assert_eq!(stage.next_request(p.scene(), at, Direction::Forward), Some(first));
+    assert_eq!(stage.next_request(p.scene(), Some(first), Direction::Backward), at);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), all);
+}
+
+#[test]
+fn the_pointer_hits_requests_before_boxes_and_small_boxes_before_large_ones() {
+    let p = player("seed-000", 0, 500_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    settle(&mut stage, &p);
+    let (slot, request) =
+        p.scene().live().find(|(_, r)| matches!(r.spot, Spot::Device(_))).expect("one in a device");
+    let (x, y) = stage.point_of(slot).expect("its place");
+    let Some(Hit::Request(hit)) = stage.hit(p.scene(), x, y) else { panic!("nothing hit") };
+    let other = p.scene().slot_of(hit).and_then(|s| stage.point_of(s)).expect("its place");
+    assert!(hit == request.rq || (other.0 - x).hypot(other.1 - y) < 1.0);
+    let tags = stage.layout().hctxs[0].tags;
+    assert_eq!(stage.hit(p.scene(), tags.x + 2.0, tags.y + 2.0), Some(Hit::Box(BoxId::Tags(0))));
+    let lane = &stage.layout().lanes[1];
+    assert!(matches!(
+        stage.hit(p.scene(), lane.label.x + 1.0, lane.rect.y + 1.0),
+        Some(Hit::Box(BoxId::Cpu(_) | BoxId::FoldedCpus(_)))
+    ));
+    assert_eq!(stage.hit(p.scene(), -5.0, -5.0), None);
+}
+
+#[test]
+fn what_moves_comes_to_rest_and_then_no_frame_is_asked_for() {
+    let mut p = player("seed-000", 0, 300_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    settle(&mut stage, &p);
+    p.step_event();
+    let jumps = p.jumps();
+    let mut frames = 0;
+    while stage.update(p.scene(), 16.0, jumps) {
+        frames += 1;
+        assert!(frames < 200);
+    }
+    assert!(frames > 2, "a step is seen as a movement");
+    assert!(!stage.update(p.scene(), 16.0, jumps));
+}
+
+#[test]
+fn calm_and_jumps_place_at_once() {
+    let mut p = player("seed-000", 0, 300_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    stage.set_calm(true);
+    stage.update(p.scene(), 16.0, p.jumps());
+    for _ in 0..50 {
+        p.step_event();
+        assert!(!stage.sprites.moving());
+        stage.update(p.scene(), 16.0, p.jumps());
+    }
+    let mut flying = Stage::new(p.topology(), 1_200.0, 620.0);
+    flying.update(p.scene(), 16.0, p.jumps());
+    p.seek(700_000);
+    flying.update(p.scene(), 16.0, p.jumps());
+    assert!(!flying.sprites.moving(), "a seek does not send a thousand requests flying");
+}
+
+#[test]
+fn above_the_limit_requests_become_density_and_below_it_marks_again() {
+    let mut scenario = case("seed-000").expect("the case").sides.swap_remove(0).1;
+    if let mqscope_core::workload::Workload::Jobs(jobs) = &mut scenario.workload {
+        jobs.iter_mut().for_each(|j| j.iodepth = 256);
+    }
+    let mut p = Player::new(scenario).expect("it can be played");
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    let (mut marks, mut dense) = (false, false);
+    for _ in 0..60 {
+        p.seek(p.now_ns() + 20_000);
+        stage.update(p.scene(), 16.0, p.jumps());
+        let picture = paint(&stage, &p);
+        if p.scene().live_len() > MARKS_MAX {
+            assert!(stage.is_dense() && picture.marks.is_empty());
+            dense = true;
+        } else if !stage.is_dense() {
+            assert_eq!(picture.marks.len(), p.scene().live_len());
+            marks = true;
+        }
+    }
+    assert!(marks && dense, "both were seen: {marks} {dense}");
+}
+
+#[test]
+fn contention_is_painted_where_the_lock_stands() {
+    // Search the one-by-one run for a moment at which some CPU spins for a ctx lock.
+    let mut p = player("seed-000", 1, 400_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    for _ in 0..4_000 {
+        p.step_event();
+        let waiting = p.scene().objects().iter().any(|o| o.waiting() > 0);
+        if waiting {
+            break;
+        }
+    }
+    let (id, lock) =
+        p.scene().objects().iter().enumerate().find(|(_, o)| o.waiting() > 0).expect("some CPU spins");
+    stage.update(p.scene(), 16.0, p.jumps());
+    let group =
+        stage.layout().groups().find(|g| g.objects.contains(&(id as u32))).expect("the lock is on the map");
+    assert!(group.rect.w > 0.0);
+    let picture = paint(&stage, &p);
+    let waiter = lock.waiters()[0].to_string();
+    assert!(picture.texts.contains(&waiter), "CPU {waiter} waits for {}", p.topology().objects[id].name);
+    assert!(picture.texts.iter().any(|t| t == "spins"));
+}
+
+#[test]
+fn moved_lines_glow_between_their_cpus_and_fade() {
+    let mut p = player("seed-000", 0, 400_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    stage.update(p.scene(), 16.0, p.jumps());
+    let mut curves = 0;
+    for _ in 0..200 {
+        p.step_event();
+        stage.update(p.scene(), 16.0, p.jumps());
+        curves = curves.max(paint(&stage, &p).curves);
+        assert!(stage.glows.len() <= GLOWS_MAX);
+    }
+    assert!(curves > 0);
+    settle(&mut stage, &p);
+    assert_eq!(paint(&stage, &p).curves, 0);
+}
