@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// io_uring plugs a submission of more than this many entries (IO_PLUG_THRESHOLD).
 const URING_PLUG_ABOVE: u32 = 2;
 
+/// A direct I/O of more than 256 pages takes the way of several bios (BIO_MAX_PAGES, BIO_MAX_VECS).
+const LARGE_SECTORS: u32 = 256 * 8;
+
 /// Where a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TaskState {
@@ -129,7 +132,7 @@ impl Sim {
                     Engine::Psync => 0,
                 };
                 self.charge(c, per_io + self.costs.dio);
-                if self.knobs.dio_plug && next == 0 {
+                if next == 0 && self.own_plug(t) {
                     self.tasks[t].plug.active = true;
                 }
                 Flow::Pay(frame(2, next))
@@ -144,7 +147,7 @@ impl Sim {
                 Flow::Call(frame(3, next), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
             }
             3 => {
-                if self.knobs.dio_plug && next == 0 {
+                if next == 0 && self.own_plug(t) {
                     self.tasks[t].plug.active = false;
                     return Flow::Call(
                         frame(4, next),
@@ -178,6 +181,13 @@ impl Sim {
             }
             _ => Flow::Ret(0),
         }
+    }
+
+    /// Whether the I/O under way plugs its own bios: one of more than BIO_MAX_PAGES pages, or any where the knob says so
+    /// (`__blkdev_direct_IO`).
+    fn own_plug(&self, t: usize) -> bool {
+        let large = |&io: &u32| self.ios[io].sectors > LARGE_SECTORS;
+        self.knobs.dio_plug || self.tasks[t].prepared.front().is_some_and(large)
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.
