@@ -5,7 +5,8 @@
 
 use mqscope_core::Sim;
 use mqscope_core::format::fio;
-use mqscope_core::scenario::Scenario;
+use mqscope_core::report::Report;
+use mqscope_core::scenario::{Scenario, ScenarioError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
@@ -25,16 +26,21 @@ pub fn simulate(
     #[wasm_bindgen(unchecked_param_type = "Scenario")] scenario: JsValue,
 ) -> Result<JsValue, JsError> {
     let scenario: Scenario = read(scenario, "scenario")?;
-    let mut sim = Sim::new(&scenario).map_err(|e| JsError::new(&e.to_string()))?;
-    let more = sim.run_events(EVENTS_MAX);
+    let report = run(&scenario, EVENTS_MAX).map_err(|e| JsError::new(&e.to_string()))?;
+    write(&report)
+}
+
+fn run(scenario: &Scenario, events_max: u64) -> Result<Report, ScenarioError> {
+    let mut sim = Sim::new(scenario)?;
+    let more = sim.run_events(events_max);
     let mut report = sim.report();
     if more {
         report.warnings.push(format!(
-            "The run was cut short after {EVENTS_MAX} events at {} ns; shorten duration_ns for a whole one.",
+            "The run was cut short after {events_max} events at {} ns; shorten duration_ns for a whole one.",
             sim.now_ns()
         ));
     }
-    write(&report)
+    Ok(report)
 }
 
 /// Reads a fio job file, or shell text with fio command lines. Errors in the text are no exceptions: they are in
@@ -68,9 +74,9 @@ fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {
 
 #[cfg(test)]
 mod tests {
-    use mqscope_core::format::fio;
-    use mqscope_core::report::{JobReport, ObjectReport, QueueReport, Report};
-    use mqscope_core::scenario::{DeviceConfig, Scenario};
+    use super::*;
+    use mqscope_core::report::{JobReport, ObjectReport, QueueReport};
+    use mqscope_core::scenario::DeviceConfig;
     use mqscope_core::workload::{JobSpec, Workload};
     use serde_json::Value;
 
@@ -95,6 +101,15 @@ mod tests {
         given.sort();
         declared.sort();
         assert_eq!(declared, given, "{interface}");
+    }
+
+    #[test]
+    fn a_run_without_end_is_cut_short_and_says_so() {
+        let base = &crate::preset::first().base;
+        let report = run(base, 1_000).expect("it runs");
+        assert!(report.warnings.iter().any(|w| w.contains("1000 events")), "{:?}", report.warnings);
+        let short = Scenario { duration_ns: 1_000, ..base.clone() };
+        assert!(run(&short, 1_000_000).expect("it runs").warnings.is_empty());
     }
 
     #[test]

@@ -27,11 +27,17 @@ pub fn hook() {
             .unwrap_or_else(|| String::from("no message"));
         web_sys::console::error_1(&format!("mqscope stopped at {place}: {what}").into());
         // The runtime is in an unknown state: only plain DOM calls from here on.
-        let _ = show(&what, &place);
+        show(&what, &place);
     }));
 }
 
-fn show(what: &str, place: &str) -> Option<()> {
+/// Shows the message, once: the first crash is the one that matters.
+pub fn show(what: &str, place: &str) {
+    // Without a place for it there is nothing to show it in; the console has it.
+    let _ = try_show(what, place);
+}
+
+fn try_show(what: &str, place: &str) -> Option<()> {
     let document = web_sys::window()?.document()?;
     let root = document.get_element_by_id("crash")?;
     if root.has_child_nodes() {

@@ -92,10 +92,11 @@ impl Cursor {
     }
 }
 
-/// The simulation does not tell its size; its topology and load do, about.
+/// The simulation does not tell its size; its topology and load do, about. Measured copies: 279 kB for 72 CPUs, 1,024
+/// in flight and two times 5,089 tags; 139 kB for 16 hctxs of 1,023 tags and 128 in flight; 57 kB for the smallest.
 fn sim_bytes(sim: &Sim) -> usize {
     let t = sim.topology();
     let depth: usize = t.tasks.iter().map(|t| t.iodepth as usize).sum();
     let tags: usize = t.hctxs.iter().map(|h| t.queues[h.queue as usize].nr_tags as usize).sum();
-    size_of::<Sim>() + depth * 512 + tags * 16 + t.cpus.len() * 1024 + t.objects.len() * 160
+    56_000 + depth * 96 + tags * 4 + t.cpus.len() * 512 + t.objects.len() * 96
 }

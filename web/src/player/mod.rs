@@ -383,6 +383,7 @@ impl Player {
         self.recent_end = self.head.seq;
         if self.head.at_rest() {
             self.checkpoints.add_if_due(&self.head);
+            self.checkpoints.add_near(&self.head);
         }
         Some(event)
     }

@@ -26,7 +26,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 /// Finished requests that can still be asked about.
-pub const FINISHED_MAX: usize = 256;
+pub const FINISHED_MAX: usize = 128;
 /// Line transfers kept for drawing.
 pub const TRANSFERS_MAX: usize = 64;
 /// Merges kept for drawing.
