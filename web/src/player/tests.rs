@@ -264,7 +264,11 @@ fn a_million_events_stay_within_the_byte_budget_and_any_seek_replays_few() {
             break;
         }
     }
-    assert!(p.checkpoint_bytes() <= checkpoint::BUDGET_BYTES + checkpoint::NEAR_BYTES, "{} bytes", p.checkpoint_bytes());
+    assert!(
+        p.checkpoint_bytes() <= checkpoint::BUDGET_BYTES + checkpoint::NEAR_BYTES,
+        "{} bytes",
+        p.checkpoint_bytes()
+    );
     let end = p.timeline().explored_ns();
     let spacing = p.checkpoints.spacing();
     // 50 ms at 5 million events a second.
