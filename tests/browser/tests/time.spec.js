@@ -1,0 +1,66 @@
+import { test, expect, button, clock, openPaused, open, pauseButton, playButton, stillPicture, words } from './page.js';
+
+test('pause stops the clock, play lets it go on', async ({ page }) => {
+  await open(page);
+  await pauseButton(page).click();
+  const stopped = await clock(page).innerText();
+  await page.waitForTimeout(500);
+  expect(await clock(page).innerText()).toBe(stopped);
+  await playButton(page).click();
+  await expect(clock(page)).not.toHaveText(stopped);
+});
+
+test('one event on, and one back, is the same moment and the same picture', async ({ page }) => {
+  await openPaused(page);
+  // From an event on: the page may have stopped between two.
+  await button(page, 'One event on').click();
+  const before = await words(page);
+  const pictureBefore = await stillPicture(page);
+  await button(page, 'One event on').click();
+  await expect.poll(() => words(page)).not.toEqual(before);
+  await button(page, 'One event back').click();
+  await expect.poll(() => words(page)).toEqual(before);
+  expect(await stillPicture(page)).toBe(pictureBefore);
+});
+
+test('many steps back go past a checkpoint and lead forward again', async ({ page }) => {
+  await openPaused(page);
+  await button(page, 'One event on').click();
+  const before = await words(page);
+  for (let i = 0; i < 25; i++) await button(page, 'One event back').click();
+  await expect(clock(page)).not.toHaveText(before.clock);
+  for (let i = 0; i < 25; i++) await button(page, 'One event on').click();
+  await expect.poll(() => words(page)).toEqual(before);
+});
+
+test('the playhead goes to the start, to the end and in between', async ({ page }) => {
+  await openPaused(page);
+  await button(page, 'To the start').click();
+  await expect(clock(page)).toHaveText(/^0\.000\s000\sms/);
+  const playhead = page.getByRole('slider', { name: 'Playhead' });
+  await playhead.fill('5000');
+  await expect(clock(page)).toHaveText(/^25\.\d\d\d\s\d\d\d\sms/);
+  await button(page, 'To the end').click();
+  await expect(clock(page)).toHaveText(/^50\.000\s000\sms/, { timeout: 30_000 });
+});
+
+test('the speed runs from nanoseconds to seconds a second', async ({ page }) => {
+  await openPaused(page);
+  const speed = page.getByRole('slider', { name: 'Speed' });
+  await speed.fill('0');
+  await expect(page.locator('output[for=speed]')).toHaveText(/= \d+\sns$/);
+  await speed.fill(await speed.getAttribute('max'));
+  await expect(page.locator('output[for=speed]')).toHaveText(/= 1\ss$/);
+});
+
+test('a selected request is followed stage by stage', async ({ page }) => {
+  await openPaused(page);
+  await page.locator('#inspector').getByRole('button', { name: 'Next' }).click();
+  await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
+  const title = await page.locator('#inspector-title').innerText();
+  const story = page.getByRole('list', { name: 'Its way so far' });
+  const lines = await story.getByRole('listitem').count();
+  await button(page, 'To the next stage of the selected request').click();
+  await expect(page.locator('#inspector-title')).toHaveText(title);
+  await expect.poll(() => story.getByRole('listitem').count()).toBeGreaterThan(lines);
+});
