@@ -122,6 +122,7 @@ impl StageCanvas {
             self.ground.clear(width, height, self.palette.surface);
             stage.paint_ground(player.topology(), &self.palette, &mut self.ground);
         }
+        self.front.prepare_marks(stage.layout().dot);
         self.front.copy(&self.ground_canvas, width, height);
         stage.paint_live(player.scene(), |cpu| player.function(cpu), &self.palette, &mut self.front);
         more
@@ -185,6 +186,13 @@ impl CanvasPaint {
             alpha_now: 1.0,
             width_now: 0.0,
         })
+    }
+
+    /// Draws the forms of all marks at their usual radius, unless that is done; others are scaled from it.
+    fn prepare_marks(&mut self, radius: f32) {
+        if self.atlas.as_ref().is_none_or(|a| a.radius != radius) {
+            self.atlas = Atlas::draw(self.palette, self.ratio, radius);
+        }
     }
 
     fn set_palette(&mut self, palette: Palette) {
@@ -353,10 +361,6 @@ impl Paint for CanvasPaint {
 
     fn mark(&mut self, mark: Mark, at: (f32, f32), radius: f32, alpha: f32) {
         self.set_alpha(alpha);
-        // Drawn once at the largest size seen and scaled down for smaller ones.
-        if self.atlas.as_ref().is_none_or(|a| a.radius < radius) {
-            self.atlas = Atlas::draw(self.palette, self.ratio, radius);
-        }
         let Some(atlas) = &self.atlas else { return };
         let pixels = atlas.cell;
         let side = atlas.cell / self.ratio * f64::from(radius / atlas.radius);

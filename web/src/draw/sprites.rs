@@ -3,8 +3,10 @@
 
 /// Corners of a way at most.
 const LEGS_MAX: usize = 5;
-/// Part of the remaining way made each second, at least.
-const EAGER_PER_S: f32 = 9.0;
+/// Time in which all but a third of a way is made when nothing hurries, ms.
+pub const TRAVEL_MS: f32 = 110.0;
+/// Faster than this, ways are cut short: requests go straight and leave at once.
+const HURRY_MS: f32 = 45.0;
 /// Slowest travel, pixels per second.
 const SPEED_MIN: f32 = 90.0;
 /// How long a request that has left fades, ms.
@@ -13,6 +15,30 @@ const FADE_MS: f32 = 260.0;
 const APPEAR_MS: f32 = 120.0;
 /// Fading ones at most.
 const LEAVING_MAX: usize = 256;
+
+/// Where a request belongs and how large it is drawn there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Goal {
+    /// The point.
+    pub at: (f32, f32),
+    /// Radius of a plain request.
+    pub radius: f32,
+}
+
+/// A request as the caller wants it drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Which request or bio; a slot that is used again has another key.
+    pub key: u64,
+    /// What it looks like; opaque here.
+    pub look: u32,
+    /// Where it belongs.
+    pub goal: Goal,
+    /// Where it appears if it is new, and where the one before it in its slot leaves to.
+    pub home: (f32, f32),
+    /// Corners of a new way to its goal; `None`: it keeps to the way it is on, or goes straight.
+    pub via: Option<&'a [(f32, f32)]>,
+}
 
 /// What one drawn request needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +49,8 @@ pub struct Sprite {
     pub x: f32,
     /// See [`Sprite::x`].
     pub y: f32,
+    /// Radius of a plain request here.
+    pub radius: f32,
     /// 0 to 1 while it appears or fades.
     pub alpha: f32,
     legs: [(f32, f32); LEGS_MAX],
@@ -35,6 +63,7 @@ const EMPTY: Sprite = Sprite {
     key: 0,
     x: 0.0,
     y: 0.0,
+    radius: 0.0,
     alpha: 0.0,
     legs: [(0.0, 0.0); LEGS_MAX],
     leg: 0,
@@ -44,7 +73,7 @@ const EMPTY: Sprite = Sprite {
 
 impl Sprite {
     /// Moves along its way; true if it moved.
-    fn advance(&mut self, dt_s: f32) -> bool {
+    fn advance(&mut self, dt_s: f32, travel_s: f32) -> bool {
         let mut budget = {
             let left = self.remaining();
             if left < 0.3 {
@@ -53,7 +82,7 @@ impl Sprite {
                 (self.x, self.y, self.leg) = (x, y, self.leg_count.saturating_sub(1));
                 return moved;
             }
-            left - (left * (-EAGER_PER_S * dt_s).exp()).min((left - SPEED_MIN * dt_s).max(0.0))
+            left - (left * (-dt_s / travel_s).exp()).min((left - SPEED_MIN * dt_s).max(0.0))
         };
         while self.leg < self.leg_count && budget > 0.0 {
             let (tx, ty) = self.legs[self.leg as usize];
@@ -115,11 +144,16 @@ pub struct Sprites {
     frame: u32,
     moving: bool,
     still: bool,
+    travel_ms: f32,
 }
 
 impl Sprites {
     /// Begins a frame. With `still`, nothing flies: everything is drawn where it belongs (reduced motion, jumps).
-    pub fn begin(&mut self, slots: usize, still: bool) {
+    ///
+    /// `travel_ms` is how long a way may take, up to [`TRAVEL_MS`]: where requests stay in a place for a shorter time
+    /// on the screen than their ways take, they would always be drawn where they no longer are.
+    pub fn begin(&mut self, slots: usize, still: bool, travel_ms: f32) {
+        self.travel_ms = travel_ms.clamp(1.0, TRAVEL_MS);
         if self.list.len() < slots {
             self.list.resize(slots, EMPTY);
             self.looks.resize(slots, 0);
@@ -132,43 +166,35 @@ impl Sprites {
         }
     }
 
-    /// A live request: where it belongs, where it appears if it is new, and by which corners it goes if its goal is
-    /// far (`via` is taken only when `turn` says that its place changed so that the way back applies).
-    #[allow(clippy::too_many_arguments)]
-    pub fn place(
-        &mut self,
-        slot: u32,
-        key: u64,
-        look: u32,
-        goal: (f32, f32),
-        born: (f32, f32),
-        via: Option<&[(f32, f32)]>,
-        leave_to: (f32, f32),
-    ) {
+    /// Places a live request.
+    pub fn place(&mut self, slot: u32, wanted: Wanted<'_>) {
         let slot = slot as usize;
-        let still = self.still;
-        let frame = self.frame;
+        let Wanted { key, look, goal, home, via } = wanted;
+        let (still, frame) = (self.still, self.frame);
         if self.list[slot].key != key {
             let old = self.list[slot];
-            if old.key != 0 && !still && old.seen == frame.wrapping_sub(1) {
-                self.leave(old, self.looks[slot], leave_to);
+            if old.key != 0 && self.lingers() && old.seen == frame.wrapping_sub(1) {
+                self.leave(old, self.looks[slot], home);
             }
-            let at = if still { goal } else { born };
-            self.list[slot] = Sprite { key, x: at.0, y: at.1, alpha: if still { 1.0 } else { 0.0 }, ..EMPTY };
-            self.list[slot].set_way(&[], goal);
+            let (x, y) = if still || self.travel_ms < HURRY_MS { goal.at } else { home };
+            let alpha = if still { 1.0 } else { 0.0 };
+            self.list[slot] = Sprite { key, x, y, alpha, radius: goal.radius, ..EMPTY };
+            self.list[slot].set_way(&[], goal.at);
         }
         let sprite = &mut self.list[slot];
         match via {
-            Some(via) if !still => sprite.set_way(via, goal),
+            Some(via) if !still && self.travel_ms >= HURRY_MS => sprite.set_way(via, goal.at),
             _ => {
                 let last = (sprite.leg_count as usize).saturating_sub(1);
-                sprite.legs[last] = goal;
+                sprite.legs[last] = goal.at;
             }
         }
         if still {
-            (sprite.x, sprite.y, sprite.alpha) = (goal.0, goal.1, 1.0);
-            sprite.set_way(&[], goal);
+            (sprite.x, sprite.y) = goal.at;
+            (sprite.alpha, sprite.radius) = (1.0, goal.radius);
+            sprite.set_way(&[], goal.at);
         }
+        sprite.radius += (goal.radius - sprite.radius) * 0.3;
         sprite.seen = frame;
         self.looks[slot] = look;
     }
@@ -179,27 +205,31 @@ impl Sprites {
         for slot in 0..self.list.len() {
             let sprite = self.list[slot];
             if sprite.key != 0 && sprite.seen != frame {
-                if !self.still {
+                if self.lingers() {
                     self.leave(sprite, self.looks[slot], leave_to(&sprite, self.looks[slot]));
                 }
                 self.list[slot] = EMPTY;
             }
         }
-        let dt_s = dt_ms.clamp(0.0, 100.0) / 1e3;
+        let (dt_s, travel_s) = (dt_ms.clamp(0.0, 100.0) / 1e3, self.travel_ms / 1e3);
         let mut moving = !self.leaving.is_empty();
         for sprite in self.list.iter_mut().filter(|s| s.key != 0) {
-            moving |= sprite.advance(dt_s);
+            moving |= sprite.advance(dt_s, travel_s);
             if sprite.alpha < 1.0 {
                 sprite.alpha = (sprite.alpha + dt_ms / APPEAR_MS).min(1.0);
                 moving = true;
             }
         }
         for leaving in &mut self.leaving {
-            leaving.sprite.advance(dt_s);
+            leaving.sprite.advance(dt_s, travel_s);
             leaving.sprite.alpha -= dt_ms / FADE_MS;
         }
         self.leaving.retain(|l| l.sprite.alpha > 0.0);
         self.moving = moving;
+    }
+
+    fn lingers(&self) -> bool {
+        !self.still && self.travel_ms >= HURRY_MS
     }
 
     fn leave(&mut self, mut sprite: Sprite, look: u32, to: (f32, f32)) {
@@ -246,8 +276,9 @@ mod tests {
     use super::*;
 
     fn frame(sprites: &mut Sprites, goal: (f32, f32), via: Option<&[(f32, f32)]>, still: bool) -> (f32, f32) {
-        sprites.begin(1, still);
-        sprites.place(0, 7, 0, goal, (0.0, 0.0), via, (0.0, 0.0));
+        sprites.begin(1, still, TRAVEL_MS);
+        let goal = Goal { at: goal, radius: 4.0 };
+        sprites.place(0, Wanted { key: 7, look: 0, goal, home: (0.0, 0.0), via });
         sprites.finish(16.0, |_, _| (0.0, 0.0));
         sprites.get(0).map(|s| (s.x, s.y)).unwrap_or_default()
     }
@@ -283,7 +314,7 @@ mod tests {
     fn reduced_motion_places_at_once_and_leaves_no_ghosts() {
         let mut sprites = Sprites::default();
         assert_eq!(frame(&mut sprites, (300.0, 40.0), None, true), (300.0, 40.0));
-        sprites.begin(1, true);
+        sprites.begin(1, true, TRAVEL_MS);
         sprites.finish(16.0, |_, _| (0.0, 0.0));
         assert!(sprites.get(0).is_none() && sprites.leaving().is_empty() && !sprites.moving());
     }
@@ -292,11 +323,11 @@ mod tests {
     fn who_is_gone_fades_and_is_forgotten() {
         let mut sprites = Sprites::default();
         frame(&mut sprites, (10.0, 0.0), None, true);
-        sprites.begin(1, false);
+        sprites.begin(1, false, TRAVEL_MS);
         sprites.finish(16.0, |_, _| (50.0, 0.0));
         assert_eq!(sprites.leaving().len(), 1);
         for _ in 0..40 {
-            sprites.begin(1, false);
+            sprites.begin(1, false, TRAVEL_MS);
             sprites.finish(16.0, |_, _| (50.0, 0.0));
         }
         assert!(sprites.leaving().is_empty() && !sprites.moving());
@@ -306,8 +337,9 @@ mod tests {
     fn a_slot_used_by_another_request_does_not_drag_the_old_one_along() {
         let mut sprites = Sprites::default();
         frame(&mut sprites, (200.0, 0.0), None, true);
-        sprites.begin(1, false);
-        sprites.place(0, 8, 0, (30.0, 0.0), (20.0, 0.0), None, (250.0, 0.0));
+        sprites.begin(1, false, TRAVEL_MS);
+        let goal = Goal { at: (30.0, 0.0), radius: 4.0 };
+        sprites.place(0, Wanted { key: 8, look: 0, goal, home: (20.0, 0.0), via: None });
         sprites.finish(0.0, |_, _| (0.0, 0.0));
         assert_eq!(sprites.get(0).map(|s| s.x), Some(20.0));
         assert_eq!(sprites.leaving().len(), 1);

@@ -96,11 +96,17 @@ impl Layout {
             tags = rest.take_right(whole * 0.26);
             rest.take_right(t * 0.5);
             title = rest.take_left((t * 6.2).min(whole * 0.3));
+            let lock = rest.take_left(t * 1.6);
             hand = rest.take_left(rest.w * 0.5);
             rest.take_left(t * 0.4);
             let h = rest.h.min(t * 1.8);
             dispatch = Rect::new(rest.x, rest.y + (rest.h - h) / 2.0, rest.w, h);
-            groups.clear();
+            groups.retain(|g| g.lock);
+            if let Some(mut all) = groups.first().cloned() {
+                all.objects = groups.iter().flat_map(|g| g.objects.iter().copied()).collect();
+                all.rect = lock;
+                groups = vec![all];
+            }
         } else {
             let mut top = rest.take_top(t * 1.6);
             let rows = (((rest.h - t * 7.0) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX);
@@ -116,8 +122,9 @@ impl Layout {
             title = top;
             right = Rect::new(right.x, over.y, right.w, right.bottom() - over.y);
             tags = Rect { h: right.h.min(t * 14.0), ..right };
-            dispatch = rest.take_bottom((rest.h * 0.4).clamp(t * 1.8, t * 2.4));
-            rest.take_bottom(t * 0.5);
+            dispatch = rest.take_bottom((rest.h * 0.4).clamp(t * 1.8, t * 4.4));
+            // Its caption stands above it.
+            rest.take_bottom(t * 1.4);
             hand = rest;
         }
         let tag_view = if compact { TagView::Bar } else { tag_view(nr_tags, tags, t) };
@@ -221,7 +228,7 @@ fn tag_view(nr_tags: u32, area: Rect, text: f32) -> TagView {
     };
     // Rows of whole bytes, as the bitmap's words are read.
     let (columns, cell) = grid(nr_tags, 8);
-    if cell >= 3.0 {
+    if cell >= if nr_tags > 1_024 { 4.5 } else { 3.0 } {
         return TagView::Bits { columns, cell };
     }
     let (columns, cell) = grid(nr_tags.div_ceil(64), 2);

@@ -64,7 +64,7 @@ impl Layout {
             words = rest.take_left((inner * 0.255).min(t * 15.0));
             done = rest.take_left(inner * 0.15);
             submit = rest.take_left(t * 1.8);
-            lock = t * 4.6;
+            lock = t * 6.0;
         }
         let plug = rest.take_left((rest.w - lock) * 0.46);
         let lock = rest.take_left(lock);

@@ -122,7 +122,7 @@ pub struct HctxBox {
     pub tag_view: TagView,
     /// Whether it is one line high.
     pub compact: bool,
-    /// Locks and lines at the hctx and its tags.
+    /// Locks and lines at the hctx and its tags; in a compact box one group of all its locks, shown as one padlock.
     pub groups: Vec<Group>,
 }
 
@@ -351,7 +351,7 @@ impl Layout {
         let heads = body.take_top(unit * 2.0);
         let mut rail = body.take_bottom(unit * 2.2);
         // On a very high stage everything stays together instead of drifting apart.
-        let spare = (body.h - unit * if topology.hctxs.len() < 2 { 40.0 } else { 58.0 }).max(0.0);
+        let spare = (body.h - unit * if topology.hctxs.len() < 2 { 42.0 } else { 76.0 }).max(0.0);
         body.take_bottom(spare);
         rail.y -= spare;
         self.arcs = body.take_left(unit * 2.4);

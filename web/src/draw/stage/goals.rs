@@ -3,6 +3,7 @@
 use crate::draw::layout::{DeviceBox, Lane, Layout, Units};
 use crate::draw::paint::{Mark, Rect};
 use crate::draw::palette::Tone;
+use crate::draw::sprites::Goal;
 use crate::scene::{Request, Scene, Slot, Span, Spot, Standing};
 use mqscope_core::event::{CpuId, Stage as DeviceStage};
 
@@ -42,8 +43,8 @@ pub fn look(request: &Request, now_ns: u64) -> Mark {
     Mark { square: request.is_write(), tone, merged: request.bios > 1, notched: refused, hatched }
 }
 
-/// Point number `k` of `n` in a tray, first at the side where the way goes on.
-pub fn in_tray(tray: Rect, k: u32, n: u32, dot: f32, first_right: bool) -> (f32, f32) {
+/// Place number `k` of `n` in a tray, first at the side where the way goes on.
+pub fn in_tray(tray: Rect, k: u32, n: u32, dot: f32, first_right: bool) -> Goal {
     // More than one row can hold side by side stand in several, if the tray is high enough.
     let rows = (tray.h / (dot * 2.5)).floor();
     if first_right && rows >= 2.0 && n as f32 * dot * 2.5 > tray.w {
@@ -53,21 +54,22 @@ pub fn in_tray(tray: Rect, k: u32, n: u32, dot: f32, first_right: bool) -> (f32,
     let pitch = if n > 1 { (room / (n - 1) as f32).min(dot * 2.5) } else { 0.0 };
     let off = dot * 1.2 + k as f32 * pitch;
     let x = if first_right { tray.right() - off } else { tray.x + off };
-    (x, tray.y + tray.h / 2.0)
+    Goal { at: (x, tray.y + tray.h / 2.0), radius: dot }
 }
 
-/// Point number `k` of `n` in a block, filled column by column from the right, where the way goes on.
-pub fn in_block(block: Rect, k: u32, n: u32, dot: f32) -> (f32, f32) {
+/// Place number `k` of `n` in a block, filled column by column from the right, where the way goes on; smaller where
+/// there are many.
+pub fn in_block(block: Rect, k: u32, n: u32, dot: f32) -> Goal {
     let mut pitch = dot * 2.5;
     while pitch > 1.5 && ((block.w / pitch).floor() * (block.h / pitch).floor()) < n as f32 {
-        pitch *= 0.88;
+        pitch *= 0.92;
     }
     let rows = ((block.h / pitch).floor() as u32).max(1);
     let (column, row) = (k / rows, k % rows);
     let used = rows.min(n.max(1)) as f32;
     let y = block.y + (block.h - used * pitch) / 2.0 + (row as f32 + 0.5) * pitch;
     let x = block.right() - (column as f32 + 0.5) * pitch;
-    (x.max(block.x + pitch * 0.3), y)
+    Goal { at: (x.max(block.x + pitch * 0.3), y), radius: (pitch * 0.46).clamp(1.2, dot) }
 }
 
 /// The part of a lane in which bios of its tasks appear and disappear.
@@ -84,7 +86,7 @@ pub fn for_each(
     layout: &Layout,
     scene: &Scene,
     counters: &mut Counters,
-    mut each: impl FnMut(Slot, &Request, (f32, f32)),
+    mut each: impl FnMut(Slot, &Request, Goal),
 ) {
     if layout.lanes.is_empty() {
         return;
@@ -114,7 +116,7 @@ fn lanes(
     scene: &Scene,
     counters: &mut Counters,
     dot: f32,
-    each: &mut impl FnMut(Slot, &Request, (f32, f32)),
+    each: &mut impl FnMut(Slot, &Request, Goal),
 ) {
     let topology = scene.topology();
     // First how many share each tray, then each one's place in it: folded CPUs share a row.
@@ -188,7 +190,7 @@ pub fn tag_width(text: f32) -> f32 {
     text * 2.1
 }
 
-fn hands(layout: &Layout, scene: &Scene, dot: f32, each: &mut impl FnMut(Slot, &Request, (f32, f32))) {
+fn hands(layout: &Layout, scene: &Scene, dot: f32, each: &mut impl FnMut(Slot, &Request, Goal)) {
     for cpu in 0..scene.topology().cpus.len() as CpuId {
         let n = scene.standing_len(Standing::Hand(cpu));
         if n == 0 {
@@ -267,7 +269,7 @@ fn device(
     counters: &mut Counters,
     at: &DeviceBox,
     queue: u16,
-    each: &mut impl FnMut(Slot, &Request, (f32, f32)),
+    each: &mut impl FnMut(Slot, &Request, Goal),
 ) {
     let now = scene.now_ns();
     let list = || scene.standing_at(Standing::Device(queue)).map(|(slot, r)| (slot, r, part(at, r, now)));
@@ -303,11 +305,11 @@ fn device(
             // Its time there runs from left to right, so that a queue looks like one.
             Part::Engine(engine) if at.engines > 1 => {
                 let row = engine_row(at, engine);
-                (along(row, dot, request, now), row.centre().1)
+                Goal { at: (along(row, dot, request, now), row.centre().1), radius: dot }
             }
             Part::Engine(_) => {
-                let y = block(1, at.engine).1;
-                (along(at.engine, dot, request, now), y)
+                let place = block(1, at.engine);
+                Goal { at: (along(at.engine, dot, request, now), place.at.1), ..place }
             }
             Part::Link => block(2, at.link),
             Part::Exit => {
@@ -317,7 +319,7 @@ fn device(
             }
             Part::Front(units, unit) => {
                 let front = units.front(unit);
-                (along(front, dot, request, now), front.centre().1)
+                Goal { at: (along(front, dot, request, now), front.centre().1), radius: dot }
             }
             Part::Cell(units, unit, inner) => {
                 let k = nth(unit * units.cells() / units.grid.count.max(1) + inner);
@@ -361,16 +363,16 @@ pub fn cell_of(at: &DeviceBox, request: &Request, now_ns: u64) -> Option<usize> 
 }
 
 /// Point number `k` in a unit's cell: the first in its middle, the next ones in a row behind it.
-fn in_cell(cell: Rect, k: u16, dot: f32) -> (f32, f32) {
+fn in_cell(cell: Rect, k: u16, dot: f32) -> Goal {
     let (x, y) = cell.centre();
     if k == 0 {
-        return (x, y);
+        return Goal { at: (x, y), radius: dot };
     }
     // A sunflower keeps any number apart and inside.
     let angle = f32::from(k) * 2.399_963;
     let reach = (cell.w.min(cell.h) / 2.0 - dot * 0.5).max(1.0);
     let radius = (f32::from(k).sqrt() * dot * 1.1).min(reach);
-    (x + angle.cos() * radius, y + angle.sin() * radius)
+    Goal { at: (x + angle.cos() * radius, y + angle.sin() * radius), radius: dot }
 }
 
 #[cfg(test)]
@@ -383,7 +385,7 @@ mod tests {
         for n in [1, 5, 16, 400] {
             let mut last = f32::INFINITY;
             for k in 0..n {
-                let (x, y) = in_tray(tray, k, n, 4.0, true);
+                let (x, y) = in_tray(tray, k, n, 4.0, true).at;
                 assert!(tray.holds(x, y), "{k} of {n} at {x}, {y}");
                 assert!(x < last, "first in stands nearest to the exit");
                 last = x;
@@ -396,7 +398,7 @@ mod tests {
         let block = Rect::new(0.0, 0.0, 60.0, 200.0);
         for n in [1, 30, 1_000] {
             for k in 0..n {
-                let (x, y) = in_block(block, k, n, 4.0);
+                let (x, y) = in_block(block, k, n, 4.0).at;
                 assert!(block.holds(x, y), "{k} of {n} at {x}, {y}");
             }
         }

@@ -149,9 +149,9 @@ impl Stage {
         paint.text(&name, (at.title.x, at.title.centre().1), Align::Left, name_face, p.ink, 1.0);
         paint.fill(at.dispatch, at.dispatch.h.min(t * 2.0) * 0.25, p.sunken, 1.0);
         if !at.compact {
-            let inside = (at.dispatch.x + t * 0.5, at.dispatch.centre().1);
-            let text = label_face.fit("hctx->dispatch", at.dispatch.w);
-            paint.text(&text, inside, Align::Left, Type { mono: true, ..label_face }, p.ink_3, 1.0);
+            let above = (at.dispatch.x, at.dispatch.y - t * 0.7);
+            let face = Type { mono: true, ..label_face };
+            paint.text(&face.fit("hctx->dispatch", at.dispatch.w), above, Align::Left, face, p.ink_3, 1.0);
         }
         let nr = queue.map_or(0, |q| q.nr_tags);
         match at.tag_view {
@@ -243,6 +243,18 @@ impl Stage {
 /// Upper left corner of an hctx's tag bitmap.
 pub(super) fn tag_area(at: &HctxBox, text: f32) -> (f32, f32) {
     (at.tags.x, at.tags.y + text * 1.8)
+}
+
+/// Lower edge of the tags as they are shown.
+pub(super) fn tag_bottom(at: &HctxBox, text: f32, nr: u32) -> f32 {
+    let (_, y) = tag_area(at, text);
+    match at.tag_view {
+        TagView::Bits { columns, cell } => y + nr.div_ceil(u32::from(columns.max(1))) as f32 * cell,
+        TagView::Words { columns, cell } => {
+            y + nr.div_ceil(64).div_ceil(u32::from(columns.max(1))) as f32 * cell
+        }
+        TagView::Bar => tag_bar(at, text).bottom(),
+    }
 }
 
 /// Cell of a word in the view by words.

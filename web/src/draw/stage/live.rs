@@ -1,7 +1,7 @@
 //! The part of the stage that changes with time: CPUs, locks, hctxs, tags, devices, and the requests themselves.
 
 use super::goals::{busy_cells, hand_line, tag_width};
-use super::ground::{tag_area, tag_bar, word_cell};
+use super::ground::{tag_area, tag_bar, tag_bottom, word_cell};
 use super::{Glow, Stage};
 use crate::draw::layout::{DeviceBox, Group, HctxBox, Lane, Row, TagView};
 use crate::draw::paint::{Align, Mark, Paint, Rect, Type};
@@ -309,7 +309,7 @@ impl Stage {
                 Some((due, cpu)) if due > scene.now_ns() => {
                     format!("run on CPU {cpu} in {}", words::span((due - scene.now_ns()) as f64))
                 }
-                Some((_, cpu)) => format!("kworker on CPU {cpu} is to run it"),
+                Some((_, cpu)) => format!("run due on CPU {cpu}"),
                 None => String::from("no CPU runs it"),
             };
             let text = small.fit(&text, at.hand.w);
@@ -317,7 +317,12 @@ impl Stage {
         }
         self.live_tags(scene, at, id, p, paint);
         for group in &at.groups {
-            self.live_group(scene, group, p, paint);
+            if !at.compact {
+                self.live_group(scene, group, p, paint);
+            } else if let Some(lock) = hottest(scene, group) {
+                let size = t * 0.8;
+                self.padlock(lock, group.rect.centre(), size, self.heat(scene, lock), p, paint);
+            }
         }
     }
 
@@ -330,12 +335,13 @@ impl Stage {
         let full = nr > 0 && hctx.tags_in_use >= nr;
         let ink = if full { p.tone(Tone::Trouble) } else { p.ink_2 };
         let waiting = scene.standing_len(Standing::TagWait(id));
-        let text = match waiting {
-            0 => format!("{}/{nr}", hctx.tags_in_use),
-            n => format!("{}/{nr}, {n} wait", hctx.tags_in_use),
-        };
+        let text = format!("{}/{nr}", hctx.tags_in_use);
         let y = if at.compact { at.tags.y + t * 0.5 } else { at.tags.y + t * 0.8 };
         paint.text(&face.fit(&text, at.tags.w), (at.tags.x, y), Align::Left, face, ink, 1.0);
+        if waiting > 0 && !at.compact {
+            let under = (at.tags.x, tag_bottom(at, t, nr) + t * 0.9);
+            paint.text(&format!("{waiting} wait"), under, Align::Left, face, p.tone(Tone::Trouble), 1.0);
+        }
         let colour = if full { p.tone(Tone::Trouble) } else { p.tone(Tone::Submit) };
         match at.tag_view {
             TagView::Bar => {
@@ -444,16 +450,12 @@ impl Stage {
     }
 
     fn live_marks(&self, paint: &mut impl Paint) {
-        let plain = self.layout.dot;
-        let inside = self.layout.devices.iter().map(|d| d.dot).fold(plain, f32::min);
-        let radius = |mark: Mark| if mark.tone == Tone::Device { inside } else { plain };
         for leaving in self.sprites.leaving() {
-            let (s, mark) = (&leaving.sprite, look_of(leaving.look));
-            paint.mark(mark, (s.x, s.y), radius(mark), s.alpha.min(1.0));
+            let s = &leaving.sprite;
+            paint.mark(look_of(leaving.look), (s.x, s.y), s.radius, s.alpha.min(1.0));
         }
         for (_, sprite, look) in self.sprites.live() {
-            let mark = look_of(look);
-            paint.mark(mark, (sprite.x, sprite.y), radius(mark), sprite.alpha);
+            paint.mark(look_of(look), (sprite.x, sprite.y), sprite.radius, sprite.alpha);
         }
     }
 

@@ -8,7 +8,7 @@ mod live;
 use super::layout::{Activity, BoxId, Layout, LayoutBox, Pinned};
 use super::paint::{Mark, Rect};
 use super::palette::Tone;
-use super::sprites::Sprites;
+use super::sprites::{Sprites, TRAVEL_MS, Wanted};
 use crate::scene::{Request, Scene, Slot, Spot, Standing, Transfer};
 use goals::Counters;
 use mqscope_core::event::{CpuId, RqId};
@@ -67,6 +67,8 @@ pub struct Stage {
     wall_ms: f64,
     fold_ms: f64,
     glows: Vec<Glow>,
+    travel_ms: f32,
+    last_ns: u64,
     last_transfer_ns: u64,
     density: Vec<(Rect, u32, u32, Tone)>,
     dense: bool,
@@ -91,6 +93,8 @@ impl Stage {
             wall_ms: 0.0,
             fold_ms: f64::NEG_INFINITY,
             glows: Vec::with_capacity(GLOWS_MAX),
+            travel_ms: TRAVEL_MS,
+            last_ns: 0,
             last_transfer_ns: 0,
             density: Vec::new(),
             dense: false,
@@ -146,10 +150,11 @@ impl Stage {
         self.wall_ms += dt_ms.clamp(0.0, 1_000.0);
         self.fold(scene, jumped);
         self.glow(scene, dt_ms as f32, jumped);
+        self.pace(scene, dt_ms as f32, jumped);
         let live = scene.live_len();
         self.dense = live > if self.dense { MARKS_AGAIN } else { MARKS_MAX };
         if self.dense {
-            self.sprites.begin(0, true);
+            self.sprites.begin(0, true, TRAVEL_MS);
             self.sprites.finish(0.0, |_, _| (0.0, 0.0));
             self.fill_density(scene);
             return false;
@@ -158,10 +163,24 @@ impl Stage {
         self.sprites.moving() || !self.glows.is_empty()
     }
 
+    /// How long ways may take: a part of the time that a request spends in one place, in screen time.
+    fn pace(&mut self, scene: &Scene, dt_ms: f32, jumped: bool) {
+        let passed = scene.now_ns().saturating_sub(self.last_ns) as f32;
+        self.last_ns = scene.now_ns();
+        if jumped || dt_ms <= 0.0 {
+            return;
+        }
+        let latency = scene.rates().lat_ns as f32;
+        let stay_ns = if latency > 0.0 { latency / 6.0 } else { 20_000.0 };
+        let wanted = if passed > 0.0 { stay_ns / passed * dt_ms * 0.35 } else { TRAVEL_MS };
+        // Smoothed, because time passes in frames of unequal length.
+        self.travel_ms += (wanted.min(TRAVEL_MS) - self.travel_ms) * 0.2;
+    }
+
     fn move_sprites(&mut self, scene: &Scene, dt_ms: f32, jumped: bool) {
-        let Self { layout, sprites, counters, calm, .. } = self;
+        let Self { layout, sprites, counters, calm, travel_ms, .. } = self;
         let still = *calm || jumped;
-        sprites.begin(scene.slots(), still);
+        sprites.begin(scene.slots(), still, *travel_ms);
         let corners = &layout.back;
         let now = scene.now_ns();
         goals::for_each(layout, scene, counters, |slot, request, goal| {
@@ -176,12 +195,12 @@ impl Stage {
                 let n = corners.len().min(way.len());
                 way[..n].copy_from_slice(&corners[..n]);
                 if let Some(last) = n.checked_sub(1) {
-                    way[last].1 = goal.1;
+                    way[last].1 = goal.at.1;
                 }
                 &way[..n]
             });
             let look = mark.index() as u32 | u32::from(request.task) << 8;
-            sprites.place(slot, key, look, goal, home, via, home);
+            sprites.place(slot, Wanted { key, look, goal, home, via });
         });
         // A bio that merged joins its request; everything else goes home to its task.
         let merges: Vec<(u64, (f32, f32))> = scene
@@ -307,15 +326,13 @@ impl Stage {
             let super::layout::Row::Cpu(cpu) = lane.row else { continue };
             let ctx: u32 = (0..queues).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum();
             density.push((lane.ctx, ctx, 32, Tone::Queued));
-            let plug: u32 = scene
-                .tasks()
-                .iter()
-                .enumerate()
-                .filter(|(_, t)| t.cpu == cpu)
-                .map(|(id, _)| scene.standing_len(Standing::Plug(id as u16)))
-                .sum();
+            let (mut plug, mut done) = (0, scene.standing_len(Standing::Completing(cpu)));
+            for (task, _) in scene.tasks().iter().enumerate().filter(|(_, t)| t.cpu == cpu) {
+                plug += scene.standing_len(Standing::Plug(task as u16));
+                done += scene.standing_len(Standing::Ring(task as u16));
+            }
             density.push((lane.plug, plug, 16, Tone::Submit));
-            density.push((lane.done, scene.standing_len(Standing::Completing(cpu)), 8, Tone::Back));
+            density.push((lane.done, done, 64, Tone::Back));
         }
         for at in &layout.hctxs {
             let Some(id) = at.hctx else { continue };
@@ -323,7 +340,8 @@ impl Stage {
         }
         for at in &layout.devices {
             let start = density.len();
-            density.push((at.engine, 0, 64, Tone::Device));
+            let depth = scene.topology().queues.get(at.queue as usize).map_or(1, |q| q.queue_depth);
+            density.push((at.engine, 0, depth.min(1_024), Tone::Device));
             if let Some(units) = &at.units {
                 let inner = units.cells() / units.grid.count.max(1);
                 for cell in 0..units.cells() {
