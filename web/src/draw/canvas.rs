@@ -11,8 +11,10 @@ use super::stage::{Direction, Hit, Stage};
 use super::svg::bent;
 use crate::player::Player;
 use mqscope_core::event::RqId;
+use mqscope_core::topology::Topology;
 use std::collections::HashMap;
-use wasm_bindgen::{JsCast, JsValue};
+use std::rc::Rc;
+use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 /// Canvases wider or higher than this (in device pixels) are drawn coarser, not larger.
@@ -29,7 +31,8 @@ pub struct StageCanvas {
     size: (f64, f64, f64),
     painted: Option<u32>,
     calm: bool,
-    topology: usize,
+    topology: Option<Rc<Topology>>,
+    runs: usize,
 }
 
 fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
@@ -55,7 +58,8 @@ impl StageCanvas {
             size: (0.0, 0.0, 1.0),
             painted: None,
             calm: false,
-            topology: 0,
+            topology: None,
+            runs: 0,
         })
     }
 
@@ -103,15 +107,16 @@ impl StageCanvas {
         if width < 1.0 || height < 1.0 {
             return false;
         }
-        // Another run means another map: the address of its fixed things tells.
-        let topology = std::ptr::from_ref(player.topology()) as usize;
+        // Another run has other fixed things, and so another map.
+        let topology = player.topology_rc();
         let stage = match &mut self.stage {
-            Some(stage) if self.topology == topology => stage,
+            Some(stage) if self.topology.as_ref().is_some_and(|t| Rc::ptr_eq(t, &topology)) => stage,
             stage => {
-                self.topology = topology;
+                self.runs += 1;
                 self.painted = None;
-                let fresh = stage.insert(Stage::new(player.topology(), width as f32, height as f32));
+                let fresh = stage.insert(Stage::new(&topology, width as f32, height as f32));
                 fresh.set_calm(self.calm);
+                self.topology = Some(topology);
                 fresh
             }
         };
@@ -135,7 +140,7 @@ impl StageCanvas {
 
     /// Changes whenever [`StageCanvas::boxes`] does.
     pub fn version(&self) -> (usize, u32) {
-        (self.topology, self.stage.as_ref().map_or(0, Stage::version))
+        (self.runs, self.stage.as_ref().map_or(0, Stage::version))
     }
 
     /// Boxes for the page to make focusable.
@@ -160,7 +165,6 @@ pub struct CanvasPaint {
     palette: Palette,
     ratio: f64,
     atlas: Option<Atlas>,
-    colours: HashMap<Rgb, JsValue>,
     fonts: HashMap<(u32, bool, bool), String>,
     fill_now: Option<Rgb>,
     stroke_now: Option<Rgb>,
@@ -177,7 +181,6 @@ impl CanvasPaint {
             palette,
             ratio: 1.0,
             atlas: None,
-            colours: HashMap::new(),
             fonts: HashMap::new(),
             fill_now: None,
             stroke_now: None,
@@ -233,8 +236,7 @@ impl CanvasPaint {
         self.set_alpha(alpha);
         if self.fill_now != Some(colour) {
             self.fill_now = Some(colour);
-            let css = self.colours.entry(colour).or_insert_with(|| JsValue::from_str(&colour.css(1.0)));
-            self.context.set_fill_style_str(&css.as_string().unwrap_or_default());
+            self.context.set_fill_style_str(&colour.css(1.0));
         }
     }
 

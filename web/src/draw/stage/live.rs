@@ -203,8 +203,8 @@ impl Stage {
         let body = Rect::new(at.0 - w / 2.0, at.1 - h * 0.25, w, h);
         let red = p.tone(Tone::Trouble);
         if heat > 0.01 {
-            let halo = size * (0.75 + 0.6 * heat.min(1.0));
-            paint.disc((at.0, body.centre().1 - h * 0.15), halo, red, 0.12 + 0.4 * heat.min(1.0));
+            let halo = size * (0.7 + 0.3 * heat.min(1.0));
+            paint.disc((at.0, body.centre().1 - h * 0.15), halo, red, 0.1 + 0.35 * heat.min(1.0));
         }
         let held = lock.holder.is_some();
         let colour = if lock.waiting() > 0 {
@@ -256,8 +256,9 @@ impl Stage {
             // A line is a short bar of words; its owner's number follows.
             let bar = Rect::new(r.x, y - size * 0.3, size * 1.2, size * 0.6);
             if heat > 0.01 {
-                let halo = bar.inset(-size * (0.2 + 0.5 * heat.min(1.0)));
-                paint.fill(halo, size * 0.4, red, 0.12 + 0.4 * heat.min(1.0));
+                let (wide, high) = (size * 0.25, size * (0.15 + 0.25 * heat.min(1.0)));
+                let halo = Rect::new(bar.x - wide, bar.y - high, bar.w + 2.0 * wide, bar.h + 2.0 * high);
+                paint.fill(halo, size * 0.3, red, 0.1 + 0.35 * heat.min(1.0));
             }
             paint.outline(bar, 1.0, p.edge, 1.0, 1.0);
             let third = bar.w / 3.0;
