@@ -61,12 +61,13 @@ export async function stillPicture(page) {
   return last;
 }
 
-/** What the page says about the moment, without the picture. */
+/** What the page says about the moment, without the picture. Of the events only the last: how far the list goes back
+ * depends on where the page came from. */
 export async function words(page) {
   return {
     clock: await clock(page).innerText(),
     stage: await page.locator('.stage-now').innerText(),
-    events: await page.locator('#log').innerText(),
+    event: (await page.locator('#log tbody tr').allInnerTexts()).at(-1) ?? '',
     request: await page.locator('#inspector').innerText(),
   };
 }
