@@ -153,7 +153,7 @@ impl Layout {
         let rows = if small {
             0
         } else {
-            (((rest.h - t * 6.0) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX)
+            (((rest.h - t * 8.4) / (t * 1.5)) as usize).min(groups.len()).min(GROUPS_MAX)
         };
         groups.truncate(rows);
         for group in groups.iter_mut().rev() {

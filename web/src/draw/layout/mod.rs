@@ -318,13 +318,13 @@ impl Layout {
         // A small machine leaves room for larger ones.
         let sparse =
             !narrow && topology.cpus.len() <= 6 && topology.hctxs.len() <= 2 && topology.queues.len() <= 2;
-        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.65).clamp(0.92, 2.2) };
+        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.65).clamp(0.96, 2.2) };
         let scale = if sparse { scale * 1.2 } else { scale };
         let mut layout = Self {
             width,
             height,
             narrow,
-            text: if narrow { 11.0 } else { 12.0 * scale },
+            text: if narrow { 11.5 } else { 12.0 * scale },
             dot: if narrow { 3.4 } else { 4.0 * scale * if sparse { 1.2 } else { 1.0 } },
             headings: Vec::new(),
             lanes: Vec::new(),

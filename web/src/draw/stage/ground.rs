@@ -204,7 +204,8 @@ impl Stage {
         paint.line(&[(at.link.x, at.link.y), (at.link.x, at.link.bottom())], p.line, 1.0, 1.0);
         if at.rect.h > t * 9.0 {
             let engine = match queue.units.iter().find(|(label, _)| label == "engine") {
-                Some((_, n)) => format!("{n} engines"),
+                Some((_, n)) if label_face.width("8 engines") < at.engine.w => format!("{n} engines"),
+                Some(_) => String::from("engines"),
                 None if at.units.is_some() => String::from("front end"),
                 None => String::from("service"),
             };

@@ -53,7 +53,7 @@ impl Paint for Recorder {
         self.rings.push(at);
     }
     fn text(&mut self, text: &str, at: (f32, f32), _: Align, face: Type, _: Rgb, _: f32) {
-        assert!(face.size > 5.0, "'{text}' is too small to read");
+        assert!(face.size >= 8.5, "'{text}' at {} px is too small to read", face.size);
         self.seen(&[at]);
         self.texts.push(text.to_string());
     }
