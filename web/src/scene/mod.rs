@@ -7,15 +7,20 @@
 mod apply;
 mod host;
 mod lists;
+mod machine;
+mod names;
 mod queue;
 mod request;
 mod story;
 
-pub use host::{Cpu, Fading, Frame, Object, Spin, Task};
+pub use host::{Cpu, Fading, Frame, NEST_MAX, Object, Spin, Task, WAITERS_MAX};
 pub use lists::Slot;
-pub use queue::{BUCKETS, Hctx, Queue, Rates};
-pub use request::{Did, Letters, Lost, NEVER, NONE, NONE16, Request, Span, Spot, Step};
-pub use story::{Names, StoryKind, StoryLine};
+pub use names::Names;
+pub use queue::{BUCKETS, Bucket, Hctx, Queue, RUNNERS_MAX, Rates};
+pub use request::{
+    Did, Letters, Lost, NEVER, NONE, NONE16, Request, SPANS_MAX, STEPS_FIRST, STEPS_MAX, Span, Spot, Step,
+};
+pub use story::{StoryKind, StoryLine};
 
 use lists::Lists;
 use mqscope_core::event::{BioId, CpuId, HctxId, ObjectId, Op, QueueId, RqId, TaskId};

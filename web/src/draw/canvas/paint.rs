@@ -1,163 +1,11 @@
-//! The stage on an HTML canvas: the only part of the picture that knows a browser.
-//!
-//! Two canvases: one in the page, redrawn each frame, and one off it that keeps what stands still. A third holds the
-//! forms of all marks, drawn once for each theme and pixel ratio, so that a request costs one `drawImage`. Sizes of
-//! text are never asked for.
+//! Painting on a 2D context, with as few calls as possible.
 
-use super::layout::{Layout, LayoutBox};
-use super::paint::{Align, Mark, Paint, Rect, Type};
-use super::palette::{Palette, Rgb};
-use super::stage::{Direction, Hit, Stage};
-use super::svg::bent;
-use crate::player::Player;
-use mqscope_core::event::RqId;
-use mqscope_core::topology::Topology;
+use super::{context, new_canvas};
+use crate::draw::paint::{Align, Mark, Paint, Rect, Type};
+use crate::draw::palette::{Palette, Rgb};
+use crate::draw::svg::bent;
 use std::collections::HashMap;
-use std::rc::Rc;
-use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
-
-/// Canvases wider or higher than this (in device pixels) are drawn coarser, not larger.
-const PIXELS_MAX: f64 = 8_192.0;
-
-/// A stage and its canvases.
-pub struct StageCanvas {
-    canvas: HtmlCanvasElement,
-    front: CanvasPaint,
-    ground: CanvasPaint,
-    ground_canvas: HtmlCanvasElement,
-    stage: Option<Stage>,
-    palette: Palette,
-    size: (f64, f64, f64),
-    painted: Option<u32>,
-    calm: bool,
-    topology: Option<Rc<Topology>>,
-    runs: usize,
-}
-
-fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
-    canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
-}
-
-fn new_canvas() -> Option<HtmlCanvasElement> {
-    let document = web_sys::window()?.document()?;
-    document.create_element("canvas").ok()?.dyn_into().ok()
-}
-
-impl StageCanvas {
-    /// Takes over a canvas; `None` where the browser has no 2D context for it.
-    pub fn new(canvas: HtmlCanvasElement, palette: Palette) -> Option<Self> {
-        let ground_canvas = new_canvas()?;
-        Some(Self {
-            front: CanvasPaint::new(context(&canvas)?, palette)?,
-            ground: CanvasPaint::new(context(&ground_canvas)?, palette)?,
-            canvas,
-            ground_canvas,
-            stage: None,
-            palette,
-            size: (0.0, 0.0, 1.0),
-            painted: None,
-            calm: false,
-            topology: None,
-            runs: 0,
-        })
-    }
-
-    /// Size in CSS pixels, and the device's pixels for one of them.
-    pub fn resize(&mut self, width: f64, height: f64, ratio: f64) {
-        let ratio = ratio.clamp(0.5, 4.0).min(PIXELS_MAX / width.max(height).max(1.0));
-        if self.size == (width, height, ratio) {
-            return;
-        }
-        self.size = (width, height, ratio);
-        for canvas in [&self.canvas, &self.ground_canvas] {
-            canvas.set_width((width * ratio).round() as u32);
-            canvas.set_height((height * ratio).round() as u32);
-        }
-        for paint in [&mut self.front, &mut self.ground] {
-            paint.set_ratio(ratio);
-        }
-        if let Some(stage) = &mut self.stage {
-            stage.resize(width as f32, height as f32);
-        }
-        self.painted = None;
-    }
-
-    /// Other colours.
-    pub fn set_palette(&mut self, palette: Palette) {
-        if palette != self.palette {
-            self.palette = palette;
-            self.front.set_palette(palette);
-            self.ground.set_palette(palette);
-            self.painted = None;
-        }
-    }
-
-    /// Reduced motion: everything is drawn where it belongs.
-    pub fn set_calm(&mut self, on: bool) {
-        self.calm = on;
-        if let Some(stage) = &mut self.stage {
-            stage.set_calm(on);
-        }
-    }
-
-    /// Draws one frame, `dt_ms` of wall time after the last. True if it needs another one although the player stands.
-    pub fn frame(&mut self, player: &Player, selected: Option<RqId>, dt_ms: f64) -> bool {
-        let (width, height, _) = self.size;
-        if width < 1.0 || height < 1.0 {
-            return false;
-        }
-        // Another run has other fixed things, and so another map.
-        let topology = player.topology_rc();
-        let stage = match &mut self.stage {
-            Some(stage) if self.topology.as_ref().is_some_and(|t| Rc::ptr_eq(t, &topology)) => stage,
-            stage => {
-                self.runs += 1;
-                self.painted = None;
-                let fresh = stage.insert(Stage::new(&topology, width as f32, height as f32));
-                fresh.set_calm(self.calm);
-                self.topology = Some(topology);
-                fresh
-            }
-        };
-        stage.select(selected);
-        let more = stage.update(player.scene(), dt_ms, player.jumps());
-        if self.painted != Some(stage.version()) {
-            self.painted = Some(stage.version());
-            self.ground.clear(width, height, self.palette.surface);
-            stage.paint_ground(player.topology(), &self.palette, &mut self.ground);
-        }
-        self.front.prepare_marks(stage.layout().dot);
-        self.front.copy(&self.ground_canvas, width, height);
-        stage.paint_live(player.scene(), |cpu| player.function(cpu), &self.palette, &mut self.front);
-        more
-    }
-
-    /// The map, once the first frame was drawn.
-    pub fn layout(&self) -> Option<&Layout> {
-        self.stage.as_ref().map(Stage::layout)
-    }
-
-    /// Changes whenever [`StageCanvas::boxes`] does.
-    pub fn version(&self) -> (usize, u32) {
-        (self.runs, self.stage.as_ref().map_or(0, Stage::version))
-    }
-
-    /// Boxes for the page to make focusable.
-    pub fn boxes(&self, player: &Player) -> Vec<LayoutBox> {
-        self.stage.as_ref().map(|s| s.boxes(player.topology())).unwrap_or_default()
-    }
-
-    /// What is at this point, CSS pixels from the canvas's corner.
-    pub fn hit(&self, player: &Player, x: f64, y: f64) -> Option<Hit> {
-        self.stage.as_ref().and_then(|s| s.hit(player.scene(), x as f32, y as f32))
-    }
-
-    /// The request that comes next from the keyboard.
-    pub fn next_request(&self, player: &Player, current: Option<RqId>, direction: Direction) -> Option<RqId> {
-        self.stage.as_ref().and_then(|s| s.next_request(player.scene(), current, direction))
-    }
-}
 
 /// A canvas to paint on.
 pub struct CanvasPaint {
@@ -175,7 +23,7 @@ pub struct CanvasPaint {
 }
 
 impl CanvasPaint {
-    fn new(context: CanvasRenderingContext2d, palette: Palette) -> Option<Self> {
+    pub(super) fn new(context: CanvasRenderingContext2d, palette: Palette) -> Option<Self> {
         Some(Self {
             context,
             palette,
@@ -192,19 +40,19 @@ impl CanvasPaint {
     }
 
     /// Draws the forms of all marks at their usual radius, unless that is done; others are scaled from it.
-    fn prepare_marks(&mut self, radius: f32) {
+    pub(super) fn prepare_marks(&mut self, radius: f32) {
         if self.atlas.as_ref().is_none_or(|a| a.radius != radius) {
             self.atlas = Atlas::draw(self.palette, self.ratio, radius);
         }
     }
 
-    fn set_palette(&mut self, palette: Palette) {
+    pub(super) fn set_palette(&mut self, palette: Palette) {
         self.palette = palette;
         self.atlas = None;
     }
 
     /// Resizing a canvas resets all that its context remembers.
-    fn set_ratio(&mut self, ratio: f64) {
+    pub(super) fn set_ratio(&mut self, ratio: f64) {
         self.ratio = ratio;
         self.atlas = None;
         (self.fill_now, self.stroke_now, self.font_now, self.align_now) = (None, None, None, None);
@@ -215,11 +63,11 @@ impl CanvasPaint {
         self.context.set_line_cap("round");
     }
 
-    fn clear(&mut self, width: f64, height: f64, ground: Rgb) {
+    pub(super) fn clear(&mut self, width: f64, height: f64, ground: Rgb) {
         self.fill(Rect::new(0.0, 0.0, width as f32, height as f32), 0.0, ground, 1.0);
     }
 
-    fn copy(&mut self, from: &HtmlCanvasElement, width: f64, height: f64) {
+    pub(super) fn copy(&mut self, from: &HtmlCanvasElement, width: f64, height: f64) {
         self.set_alpha(1.0);
         let _ = self.context.draw_image_with_html_canvas_element_and_dw_and_dh(from, 0.0, 0.0, width, height);
     }
