@@ -35,7 +35,10 @@ impl Sim {
                 if let Some(rq) = self.cpus[c].irq_queue.pop_front() {
                     return Flow::Call(frame(1), Frame::Complete { pc: 0, rq, softirq: false });
                 }
-                if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                if self.knobs.ipi_in_softirq {
+                    let cpu = &mut self.cpus[c];
+                    cpu.done_queue.extend(cpu.ipi_queue.drain(..));
+                } else if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
                     return Flow::Call(frame(1), Frame::Complete { pc: 2, rq, softirq: true });
                 }
                 self.emit(c, Kind::ContextEnd);
@@ -119,7 +122,7 @@ impl Sim {
                         self.touch(c, self.hosts[host as usize].host_line);
                     }
                     self.hosts[host as usize].host_busy -= 1;
-                    self.put_budget(c, q as u16);
+                    self.put_budget(c, q as u16, self.rqs[rq].budget_word);
                     if self.knobs.scsi_device_ref {
                         self.touch(c, self.queues[q].ref_line);
                     }

@@ -241,6 +241,7 @@ impl Sim {
                     slot = self.new_list();
                     self.lists[slot].push_back(rq);
                     self.rqs[rq].has_budget = self.queues[q as usize].scsi();
+                    self.rqs[rq].budget_word = self.budget_word(c, q);
                     self.emit_dequeue(c, hctx, slot, Place::Ctx(bit));
                 }
                 Flow::Pay(frame(3, slot, bit, sent))
@@ -265,7 +266,7 @@ impl Sim {
             // Nothing found after all: the budget goes back.
             8 => {
                 if self.queues[q as usize].scsi() {
-                    self.put_budget(c, q);
+                    self.put_budget(c, q, self.budget_word(c, q));
                 }
                 Flow::Go(frame(9, NONE, bit, sent))
             }

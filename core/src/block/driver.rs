@@ -19,7 +19,8 @@ impl Sim {
 
     /// `scsi_mq_get_budget`: one more command in the LUN, if its depth allows.
     pub(crate) fn get_budget(&mut self, c: usize, q: QueueId) -> bool {
-        self.touch(c, self.queues[q as usize].busy_line);
+        let word = self.budget_word(c, q);
+        self.touch(c, self.queues[q as usize].busy_line + word);
         let queue = &mut self.queues[q as usize];
         if queue.device_busy >= queue.queue_depth {
             queue.restarts = true;
@@ -29,8 +30,14 @@ impl Sim {
         true
     }
 
-    pub(crate) fn put_budget(&mut self, c: usize, q: QueueId) {
-        self.touch(c, self.queues[q as usize].busy_line);
+    /// The word of the budget's bitmap that CPU `c` starts with; word 0 where the budget is one counter.
+    pub(crate) fn budget_word(&self, c: usize, q: QueueId) -> u32 {
+        if self.knobs.scsi_budget_map { c as u32 % self.queues[q as usize].budget_words } else { 0 }
+    }
+
+    /// Gives a place in the LUN back, on the line of the word that was taken.
+    pub(crate) fn put_budget(&mut self, c: usize, q: QueueId, word: u32) {
+        self.touch(c, self.queues[q as usize].busy_line + word);
         self.queues[q as usize].device_busy -= 1;
     }
 
@@ -95,7 +102,7 @@ impl Sim {
             }
             2 => {
                 self.hctxs[hctx as usize].unrung.push_back(rq);
-                if last {
+                if last || !self.knobs.commit_rqs {
                     self.ring(c, hctx);
                 }
                 Flow::Pay(frame(3))
@@ -119,6 +126,7 @@ impl Sim {
                         return Flow::Ret(status::NO_BUDGET);
                     }
                     self.rqs[rq].has_budget = true;
+                    self.rqs[rq].budget_word = self.budget_word(c, q);
                 }
                 self.charge(c, self.costs.scsi_queue_rq);
                 Flow::Pay(frame(1))
@@ -132,6 +140,7 @@ impl Sim {
                         return self.refuse(c, rq);
                     }
                     self.rqs[rq].has_budget = true;
+                    self.rqs[rq].budget_word = self.budget_word(c, q);
                 }
                 if self.knobs.scsi_host_busy {
                     self.touch(c, self.hosts[host as usize].host_line);
@@ -140,7 +149,7 @@ impl Sim {
                 if h.host_busy >= h.can_queue {
                     h.starved |= 1 << q;
                     self.rqs[rq].has_budget = false;
-                    self.put_budget(c, q);
+                    self.put_budget(c, q, self.rqs[rq].budget_word);
                     return self.refuse(c, rq);
                 }
                 h.host_busy += 1;

@@ -89,6 +89,8 @@ pub(crate) struct Request {
     pub owner: u16,
     /// Holds the LUN's budget already.
     pub has_budget: bool,
+    /// Word of the budget's bitmap that it took.
+    pub budget_word: u32,
     /// Holds a place in `host_busy` and `fw_outstanding`.
     pub in_host: bool,
 }
@@ -166,8 +168,7 @@ pub(crate) struct Hctx {
     pub next_cpu: u16,
     pub next_cpu_batch: u8,
     pub tags: u16,
-    /// Requests of this hctx holding a tag, and its line, where the tag set is shared.
-    pub nr_active: u32,
+    /// Line of the count of active requests, where the tag set is shared.
     pub active_line: ObjectId,
     /// Submission queue lock (NVMe).
     pub sq_lock: ObjectId,
@@ -211,6 +212,12 @@ pub(crate) struct Queue {
     pub device_busy: u32,
     pub queue_depth: u32,
     pub busy_line: ObjectId,
+    /// Words of the budget's bitmap; their lines follow `busy_line`.
+    pub budget_words: u32,
+    /// Requests holding a tag, for the fair share of a shared tag set.
+    pub nr_active: u32,
+    /// It has used a tag of its shared set.
+    pub active: bool,
     /// Somebody failed to get budget since the last run (`sdev->restarts`).
     pub restarts: bool,
     pub ref_line: ObjectId,
@@ -230,7 +237,7 @@ impl Queue {
     }
 
     /// Whether the driver has `commit_rqs` (it rings the doorbell once for a list).
-    pub(crate) fn commit_rqs(&self) -> bool {
+    pub(crate) fn has_commit_rqs(&self) -> bool {
         self.driver == Driver::Nvme
     }
     pub(crate) fn scsi(&self) -> bool {

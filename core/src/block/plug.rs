@@ -55,7 +55,7 @@ impl Sim {
         };
         let limit = self.knobs.plug_flush_kib.saturating_mul(2);
         let big = limit > 0
-            && self.queues[q as usize].nomerges < 2
+            && (self.knobs.plug_flush_nomerges || self.queues[q as usize].nomerges < 2)
             && checked.is_some_and(|&rq| self.rqs[rq].sectors >= limit);
         count >= max.max(1) || big
     }
@@ -147,7 +147,7 @@ impl Sim {
                     self.emit(c, Kind::Unplug { queue: q, count, explicit: true });
                 }
                 let queue = &self.queues[q as usize];
-                let batch = self.knobs.queue_rqs && queue.commit_rqs() && !queue.tags_shared;
+                let batch = self.knobs.queue_rqs && queue.has_commit_rqs() && !queue.tags_shared;
                 if batch {
                     Flow::Call(frame(2, list, part), Frame::QueueRqs { pc: 0, list: part, next: 0 })
                 } else {

@@ -141,7 +141,9 @@ impl Sim {
         let full = match self.knobs.full_plug {
             FullPlug::Always => true,
             FullPlug::SingleQueue => single,
-            FullPlug::SingleOrCommit => single || queue.commit_rqs() || queue.rotational,
+            FullPlug::SingleOrCommit => {
+                single || (self.knobs.commit_rqs && queue.has_commit_rqs()) || queue.rotational
+            }
         };
         if plugged && full {
             if self.plug_is_full(t, q) {
@@ -202,6 +204,7 @@ impl Sim {
             issue_cpu: c as u16,
             owner: c as u16,
             has_budget: false,
+            budget_word: 0,
             in_host: false,
         };
         let (id, q, bio_id) = (rq.id, rq.queue, io.id);

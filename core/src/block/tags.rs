@@ -1,6 +1,6 @@
 //! Tags: the sbitmap with its words, hints and wait queues (`sbitmap_queue`, `blk_mq_get_tag`).
 
-use crate::block::{Hctx, NONE};
+use crate::block::{NONE, Queue};
 use crate::event::{HctxId, Kind, ObjectId, Sleep};
 use crate::host::{Flow, Frame};
 use crate::kernel::TagWake;
@@ -28,7 +28,8 @@ pub(crate) struct Tags {
     pub wake_index: u8,
     pub freed: u32,
     pub wake_batch: u32,
-    /// Queues that use it.
+    /// Queues that may use it, and those that have.
+    pub queues: u32,
     pub users: u32,
     in_use: u32,
 }
@@ -53,14 +54,16 @@ impl Tags {
             wake_index: 0,
             freed: 0,
             wake_batch: (depth / WAIT_QUEUES as u32).clamp(1, 8),
+            queues: 0,
             users: 0,
             in_use: 0,
         }
     }
 
-    /// One more queue uses the bitmap; its fair share sets how many frees wake a batch, or waiters could wait for more
-    /// frees than their queue has requests (`blk_mq_update_wake_batch`).
-    pub(crate) fn add_user(&mut self) {
+    /// One more queue uses the bitmap for the first time (`__blk_mq_tag_busy`); its fair share sets how many frees wake
+    /// a batch, or waiters could wait for more frees than their queue has requests (`blk_mq_update_wake_batch`). That
+    /// an idle queue loses its share after its timeout of 30 s is left out.
+    fn add_user(&mut self) {
         self.users += 1;
         let usable = self.depth.div_ceil(self.users).max(4).min(self.depth);
         self.wake_batch = (usable / WAIT_QUEUES as u32).clamp(1, 8);
@@ -102,19 +105,18 @@ impl Tags {
         None
     }
 
-    /// Takes `n` neighbouring bits of one word (`__sbitmap_queue_get_batch`).
-    fn take_batch(&mut self, cpu: usize, n: u32) -> Option<u32> {
+    /// Takes the free ones among `n` neighbouring bits of one word (`__sbitmap_queue_get_batch`): word and bits.
+    fn take_batch(&mut self, cpu: usize, n: u32) -> Option<(usize, u64)> {
         let first = (self.hints[cpu].min(self.depth - 1) >> self.shift) as usize;
         for i in 0..self.words.len() {
             let word = (first + i) % self.words.len();
             let bit = (!self.words[word]).trailing_zeros();
             if bit + n <= self.word_depth(word) && n < 64 {
-                let mask = ((1u64 << n) - 1) << bit;
-                if self.words[word] & mask == 0 {
-                    self.words[word] |= mask;
-                    self.in_use += n;
-                    return Some(((word as u32) << self.shift) + bit);
-                }
+                let bits = (((1u64 << n) - 1) << bit) & !self.words[word];
+                self.words[word] |= bits;
+                self.in_use += bits.count_ones();
+                self.hints[cpu] = ((word as u32) << self.shift) + bit + n - 1;
+                return Some((word, bits));
             }
         }
         None
@@ -131,19 +133,22 @@ impl Tags {
 
 impl Sim {
     /// `hctx_may_queue`: the fair share of a queue in a shared tag set.
-    fn may_queue(&self, hctx: &Hctx) -> bool {
-        let tags = &self.tags[hctx.tags as usize];
-        tags.users < 2 || hctx.nr_active < tags.depth.div_ceil(tags.users).max(4)
+    fn may_queue(&self, tags: usize, queue: &Queue) -> bool {
+        let tags = &self.tags[tags];
+        tags.users < 2 || queue.nr_active < tags.depth.div_ceil(tags.users).max(4)
     }
 
     /// One attempt to get a tag. Charges the word it took (a failed attempt reads them all).
     fn try_get_tag(&mut self, c: usize, h: HctxId) -> Option<u32> {
         let hctx = &self.hctxs[h as usize];
-        if !self.may_queue(hctx) {
+        let (t, q, active_line) = (hctx.tags as usize, hctx.queue as usize, hctx.active_line);
+        let shared = self.tags[t].queues > 1;
+        if shared && !std::mem::replace(&mut self.queues[q].active, true) {
+            self.tags[t].add_user();
+        }
+        if !self.may_queue(t, &self.queues[q]) {
             return None;
         }
-        let (t, shared, active_line) =
-            (hctx.tags as usize, self.tags[hctx.tags as usize].users > 1, hctx.active_line);
         let line = self.tags[t].word_line;
         match self.tags[t].take(c) {
             Some((tag, _)) => {
@@ -152,7 +157,7 @@ impl Sim {
                 if shared {
                     self.touch(c, active_line);
                 }
-                self.hctxs[h as usize].nr_active += 1;
+                self.queues[q].nr_active += 1;
                 Some(tag)
             }
             None => {
@@ -233,30 +238,28 @@ impl Sim {
                     Flow::Go(frame(6))
                 }
             }
-            // Awake: off the wait queue, try again from the start.
+            // Awake: off the wait queue, run the hctx again, and once more from the start.
             _ => {
                 let t = self.current_task(c);
                 self.leave_tag_wait(t);
-                match self.try_get_tag(c, hctx) {
-                    Some(tag) => self.make_request(c, bio, hctx, tag),
-                    None => Flow::Go(frame(3)),
-                }
+                Flow::Call(frame(2), Frame::RunHwQueue { pc: 0, hctx, run_async: false })
             }
         }
     }
 
     fn batch_tags(&mut self, c: usize, h: HctxId, n: u32) {
         let t = self.hctxs[h as usize].tags as usize;
-        if self.tags[t].users > 1 {
+        if self.tags[t].queues > 1 {
             return; // not for tag sets shared by queues
         }
-        let Some(first) = self.tags[t].take_batch(c, n) else { return };
-        let line = self.tags[t].word_line + (first >> self.tags[t].shift);
-        self.touch(c, line);
-        self.hctxs[h as usize].nr_active += n;
+        let Some((word, mut bits)) = self.tags[t].take_batch(c, n) else { return };
+        self.touch(c, self.tags[t].word_line + word as u32);
+        self.queues[self.hctxs[h as usize].queue as usize].nr_active += bits.count_ones();
         let task = self.current_task(c);
-        for tag in first..first + n {
+        while bits != 0 {
+            let tag = ((word as u32) << self.tags[t].shift) + bits.trailing_zeros();
             self.tasks[task].plug.cached.push_back((h, tag));
+            bits &= bits - 1;
         }
     }
 
@@ -276,10 +279,10 @@ impl Sim {
         let t = self.hctxs[h as usize].tags as usize;
         let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
         self.touch(c, line);
-        if self.tags[t].users > 1 {
+        if self.tags[t].queues > 1 {
             self.touch(c, self.hctxs[h as usize].active_line);
         }
-        self.hctxs[h as usize].nr_active -= 1;
+        self.queues[self.hctxs[h as usize].queue as usize].nr_active -= 1;
         self.tags[t].give_back(c, tag);
         if self.tags[t].waiters == 0 {
             return;

@@ -136,7 +136,8 @@ impl Flash {
         self.drained_ns = self.drained_ns.max(now) + per_page * pages;
         let full_until = self.drained_ns.saturating_sub(per_page * BUFFER_PAGES);
         let taken = ready.max(full_until);
-        let end = taken + self.spec.write_ack_ns;
+        // The front end's time for one page is part of the time to the acknowledgement.
+        let end = taken + self.spec.write_ack_ns.saturating_sub(self.front_ns[1]);
         out.stage(command.slot, Stage::WriteBuffer, unit, ready, end);
         self.unprogrammed += pages as u32;
         while self.unprogrammed >= PROGRAM_PAGES {

@@ -17,7 +17,7 @@ use crate::event::{Kind, Stage};
 use crate::sim::Sim;
 
 /// A command as the device sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Command {
     /// Request slot; the device hands it back.
     pub slot: u32,

@@ -108,7 +108,12 @@ impl Agenda {
 
     /// Whether a CPU has a continuation.
     pub(crate) fn cpu_pending(&self, cpu: usize) -> bool {
-        self.turns.iter().any(|t| t.cpu == cpu as u32)
+        self.cpu_turn(cpu).is_some()
+    }
+
+    /// When a CPU goes on, ns.
+    pub(crate) fn cpu_turn(&self, cpu: usize) -> Option<u64> {
+        self.turns.iter().find(|t| t.cpu == cpu as u32).map(|t| t.at_ns)
     }
 
     /// Time of the next event.

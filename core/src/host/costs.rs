@@ -87,7 +87,7 @@ const SKX: Costs = Costs {
     scan_hctx: 16,         // per hctx in run_hw_queues [12-21, Desai 2020]
     scsi_queue_rq: 450,    // prep and budget without shared lines [E 300-700]
     hba_fire: 350,         // megaraid build and fire with its MMIO write [E 250-600]
-    nvme_queue_rq: 180,    // with doorbell share [E 110-300; XRP 113]
+    nvme_queue_rq: 80,     // without the doorbell, 180 with it [E 110-300; XRP 113]
     null_queue_rq: 100,    // [E 50-200]
     doorbell: 100,         // visible CPU cost of a posted MMIO write [E 60-150]
     irq: 900,              // MSI-X entry and exit, warm [E 500-1500]
@@ -126,9 +126,9 @@ const DESKTOP: Costs = Costs {
     scan_hctx: 7,
     scsi_queue_rq: 200,
     hba_fire: 200,
-    nvme_queue_rq: 80,
+    nvme_queue_rq: 30,
     null_queue_rq: 45,
-    doorbell: 80,
+    doorbell: 50,
     irq: 500,
     complete: 250,
     softirq: 120,

@@ -6,9 +6,9 @@ use crate::event::{Kind, Sleep};
 use crate::sim::Sim;
 use crate::workload::task::TaskState;
 
-/// How long tasks run before another runnable task of the same CPU gets its turn, ns (the scheduler's minimum
-/// granularity of a few milliseconds).
-const SLICE_NS: u64 = 3_000_000;
+/// How long tasks run before another runnable task of the same CPU gets its turn, ns (between the scheduler's minimum
+/// granularity and its wake-up granularity) [E 750 us to 4 ms].
+const SLICE_NS: u64 = 1_000_000;
 
 /// Steps that a CPU may take without time passing before the engine declares a fault; a bound on the inner loop.
 const STEPS_MAX: u32 = 1_000_000;
@@ -25,7 +25,9 @@ impl Sim {
                 self.enter_irq(c, 0);
             }
             let Some(&frame) = self.cpus[c].stack.last() else {
-                if !self.switch_in(c) || self.pay(c) {
+                // What the last context still owes passes, even if nobody is next.
+                let idle = !self.switch_in(c);
+                if self.pay(c) || idle {
                     return;
                 }
                 continue;

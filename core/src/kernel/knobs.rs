@@ -144,6 +144,17 @@ choice! {
     }
 }
 choice! {
+    /// Which direct I/Os plug their own bios.
+    DioPlug {
+        /// Only those of more than 256 pages.
+        Large = "large",
+        /// All asynchronous ones (`__blkdev_direct_IO` until 5.15).
+        Async = "async",
+        /// All.
+        All = "all",
+    }
+}
+choice! {
     /// Which request the 128 KiB flush rule looks at.
     FlushCheck {
         /// The newest of the plug.
@@ -284,6 +295,8 @@ knobs! {
     plug_count: PlugCount,
     /// A request of at least this many KiB in the plug makes the next one flush it (BLK_PLUG_FLUSH_SIZE); 0: no rule.
     plug_flush_kib: u32,
+    /// The plug_flush_kib rule also holds for queues with nomerges=2 (blk_add_rq_to_plug; not since 5.17).
+    plug_flush_nomerges: bool,
     /// Which request the plug_flush_kib rule looks at.
     plug_flush_check: FlushCheck,
     /// Order of the plug list (blk_add_rq_to_plug).
@@ -300,8 +313,8 @@ knobs! {
     limited_plug_traced: bool,
     /// io_submit plugs calls of more than this many iocbs; 0: always (do_io_submit; AIO_PLUG_THRESHOLD).
     aio_plug_above: u32,
-    /// Each direct I/O plugs its own bios (seen in 6.18: P and U around every request).
-    dio_plug: bool,
+    /// Which direct I/Os plug their own bios (__blkdev_direct_IO; all of them as recorded on 6.18).
+    dio_plug: DioPlug,
     /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
     dispatch_mode: DispatchMode,
     /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).
@@ -322,6 +335,8 @@ knobs! {
     no_budget_delays: bool,
     /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending).
     run_tests_pending: bool,
+    /// Drivers with commit_rqs ring once for a list; before 5.0 NVMe rang for every command (nvme_commit_rqs).
+    commit_rqs: bool,
     /// The driver's queue_rqs takes a whole plug (NVMe, 5.16+).
     queue_rqs: bool,
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
@@ -332,10 +347,14 @@ knobs! {
     g_before_tag: bool,
     /// Completion context on queues with one hctx (__blk_mq_complete_request).
     complete_in: CompleteIn,
+    /// A completion sent to another CPU runs in its BLOCK softirq, not in the interrupt (blk_mq_raise_softirq, 5.12+).
+    ipi_in_softirq: bool,
     /// A SCSI completion runs all hctxs that have pending work (scsi_end_request before 5.10).
     scsi_run_all: bool,
     /// The LUN budget (device_busy) is taken before the tag instead of in queue_rq (scsi_mq_get_budget, 4.15+).
     scsi_budget_first: bool,
+    /// The LUN budget is a bitmap whose words are lines of their own, not one counter (sdev->budget_map, 5.13+).
+    scsi_budget_map: bool,
     /// The host_busy counter exists (scsi_host_queue_ready before 5.5).
     scsi_host_busy: bool,
     /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).

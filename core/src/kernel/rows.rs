@@ -9,6 +9,8 @@ pub struct Row {
     pub name: &'static str,
     /// Which versions behave like this row, for people.
     pub covers: &'static str,
+    /// Whether io_uring exists.
+    pub io_uring: bool,
     /// Its knobs.
     pub knobs: Knobs,
 }
@@ -18,6 +20,7 @@ const K4_14: Knobs = Knobs {
     plug_max_multi: 16,
     plug_count: PlugCount::SameQueue,
     plug_flush_kib: 128,
+    plug_flush_nomerges: true,
     plug_flush_check: FlushCheck::Newest,
     plug_order: PlugOrder::Fifo,
     plug_sort: PlugSort::Always,
@@ -26,7 +29,7 @@ const K4_14: Knobs = Knobs {
     limited_plug: true,
     limited_plug_traced: false,
     aio_plug_above: 0,
-    dio_plug: false,
+    dio_plug: DioPlug::Large,
     dispatch_mode: DispatchMode::TakeAll,
     dispatch_busy: false,
     direct_unplugged: DirectUnplugged::MqSync,
@@ -37,13 +40,16 @@ const K4_14: Knobs = Knobs {
     resource_delay_us: 0,
     no_budget_delays: false,
     run_tests_pending: false,
+    commit_rqs: false,
     queue_rqs: false,
     batch_tags: false,
     tag_wake: TagWake::WholeQueue,
     g_before_tag: true,
     complete_in: CompleteIn::HardIrq,
+    ipi_in_softirq: false,
     scsi_run_all: true,
     scsi_budget_first: false,
+    scsi_budget_map: false,
     scsi_host_busy: true,
     scsi_device_ref: true,
     nvme_shared_lock: true,
@@ -79,7 +85,17 @@ const K5_4: Knobs = Knobs {
     g_before_tag: false,
     complete_in: CompleteIn::SoftIrq,
     scsi_device_ref: false,
+    dio_plug: DioPlug::Async,
+    commit_rqs: true,
     ..K4_19
+};
+
+const K5_10: Knobs = Knobs {
+    dispatch_append: DispatchAppend::Tail,
+    no_budget_delays: true,
+    scsi_run_all: false,
+    scsi_host_busy: false,
+    ..K5_4
 };
 
 const K6_1: Knobs = Knobs {
@@ -93,14 +109,14 @@ const K6_1: Knobs = Knobs {
     direct_unplugged: DirectUnplugged::NotBusy,
     direct_at_flush: DirectAtFlush::WholePlug,
     direct_flush_traced: false,
-    dispatch_append: DispatchAppend::Tail,
-    no_budget_delays: true,
+    dio_plug: DioPlug::Large,
+    plug_flush_nomerges: false,
+    ipi_in_softirq: true,
     queue_rqs: true,
     batch_tags: true,
-    scsi_run_all: false,
-    scsi_host_busy: false,
+    scsi_budget_map: true,
     hctx_counters: false,
-    ..K5_4
+    ..K5_10
 };
 
 const K6_12: Knobs = Knobs { direct_flush_traced: true, ..K6_1 };
@@ -109,20 +125,21 @@ const K6_18: Knobs = Knobs {
     plug_order: PlugOrder::Fifo,
     plug_flush_check: FlushCheck::Oldest,
     direct_at_flush: DirectAtFlush::EachQueue,
-    dio_plug: true,
+    dio_plug: DioPlug::All,
     ..K6_12
 };
 
 /// All rows, oldest first.
 pub const ROWS: &[Row] = &[
-    Row { name: "4.14", covers: "4.14 (with blk-mq switched on for SCSI)", knobs: K4_14 },
-    Row { name: "4.15", covers: "4.15", knobs: K4_15 },
-    Row { name: "4.16", covers: "4.16 to 4.18", knobs: K4_16 },
-    Row { name: "4.19", covers: "4.19, 4.20", knobs: K4_19 },
-    Row { name: "5.4", covers: "5.3 to 5.15", knobs: K5_4 },
-    Row { name: "6.1", covers: "5.17 to 6.8, as recorded on 6.1", knobs: K6_1 },
-    Row { name: "6.12", covers: "6.9 to 6.12", knobs: K6_12 },
-    Row { name: "6.18", covers: "6.13 to 6.18, as recorded on 6.18", knobs: K6_18 },
+    Row { name: "4.14", covers: "4.14 (with blk-mq switched on for SCSI)", io_uring: false, knobs: K4_14 },
+    Row { name: "4.15", covers: "4.15", io_uring: false, knobs: K4_15 },
+    Row { name: "4.16", covers: "4.16 to 4.18", io_uring: false, knobs: K4_16 },
+    Row { name: "4.19", covers: "4.19", io_uring: false, knobs: K4_19 },
+    Row { name: "5.4", covers: "5.3 and 5.4", io_uring: true, knobs: K5_4 },
+    Row { name: "5.10", covers: "5.10 to 5.12", io_uring: true, knobs: K5_10 },
+    Row { name: "6.1", covers: "5.17 to 6.8, as recorded on 6.1", io_uring: true, knobs: K6_1 },
+    Row { name: "6.12", covers: "6.9 to 6.12", io_uring: true, knobs: K6_12 },
+    Row { name: "6.18", covers: "6.13 to 6.18, as recorded on 6.18", io_uring: true, knobs: K6_18 },
 ];
 
 /// The row of this name.

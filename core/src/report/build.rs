@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 pub(crate) fn build(sim: &Sim) -> Report {
     let from = sim.stats.measured_from_ns;
-    let window_ns = sim.now.saturating_sub(from).max(1);
+    // A workload that is done ends with its last I/O, whatever timers are left over.
+    let end_ns = if sim.workload_done() { sim.stats.last_ns } else { sim.now };
+    let window_ns = end_ns.saturating_sub(from).max(1);
     let per_s = 1e9 / window_ns as f64;
     let jobs: Vec<JobReport> = sim
         .stats
@@ -22,7 +24,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
     Report {
         title: sim.scenario.title.clone(),
         kernel: kernel_text(sim),
-        end_ns: sim.now,
+        end_ns,
         window_ns,
         events: sim.events,
         state_hash: format!("{:016x}", sim.state_hash()),
@@ -33,7 +35,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
             .queues
             .iter()
             .zip(&sim.topology.queues)
-            .map(|(stats, queue)| queue_report(&queue.name, stats, sim.now, window_ns))
+            .map(|(stats, queue)| queue_report(&queue.name, stats, end_ns.max(from), window_ns))
             .collect(),
         total,
         jobs,
@@ -43,7 +45,13 @@ pub(crate) fn build(sim: &Sim) -> Report {
             bytes: sim.stats.bytes.clone(),
             lat_sum_ns: sim.stats.lat_sum_ns.clone(),
         },
-        warnings: sim.warnings.as_ref().clone(),
+        warnings: {
+            let mut warnings = sim.warnings.as_ref().clone();
+            if end_ns <= from && from > 0 {
+                warnings.push("the workload ended before the warm-up did: nothing was measured".into());
+            }
+            warnings
+        },
     }
 }
 
@@ -135,7 +143,8 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
 fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
     let per_io = |ns: u64| if ios == 0 { 0.0 } else { ns as f64 / ios as f64 };
     let sum = |f: &dyn Fn(&crate::host::Cpu) -> u64| sim.cpus.iter().map(f).sum::<u64>();
-    let mode = |m: usize| sum(&|c| c.used_ns[m]);
+    let unpaid = |m: usize| (0..sim.cpus.len()).map(|c| sim.unpaid_ns(c)[m]).sum::<u64>();
+    let mode = |m: usize| sum(&|c| c.used_ns[m]).saturating_sub(unpaid(m));
     let spin = sum(&|c| c.spin_ns);
     let total = (0..4).map(mode).sum::<u64>() + spin;
     CpuReport {

@@ -113,6 +113,8 @@ pub(crate) struct QueueStats {
 #[derive(Clone, Debug)]
 pub(crate) struct Stats {
     pub measured_from_ns: u64,
+    /// Last completion or reaping.
+    pub last_ns: u64,
     pub jobs: Vec<JobStats>,
     pub queues: Vec<QueueStats>,
     pub bucket_ns: u64,
@@ -133,6 +135,7 @@ impl Stats {
         };
         Self {
             measured_from_ns: 0,
+            last_ns: 0,
             jobs: vec![job; jobs],
             queues: vec![QueueStats::default(); queues],
             bucket_ns: duration_ns.div_ceil(BUCKETS as u64).max(1),
@@ -164,6 +167,7 @@ impl Stats {
     }
 
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
+        self.last_ns = now_ns;
         let q = &mut self.queues[r.queue as usize];
         q.allocated.remove(now_ns);
         q.in_flight.remove(now_ns);
@@ -181,6 +185,7 @@ impl Stats {
 
     /// The application took note of a finished I/O.
     pub(crate) fn reaped(&mut self, job: u16, io: &Io, now_ns: u64) {
+        self.last_ns = now_ns;
         let j = &mut self.jobs[job as usize];
         let bytes = u64::from(io.sectors) * 512;
         j.ios += 1;
@@ -200,7 +205,7 @@ impl Stats {
 impl Hash for Stats {
     /// The histograms stand in by their exact sums and counts.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.measured_from_ns.hash(state);
+        (self.measured_from_ns, self.last_ns).hash(state);
         for j in &self.jobs {
             (j.ios, j.reads, j.bytes, j.slat.sum_ns, j.clat.sum_ns, j.lat.sum_ns).hash(state);
         }

@@ -151,12 +151,12 @@ impl Builder<'_> {
                 self.object("ctx->lock", format!("ctx[{c}]->lock ({name})"), ObjectKind::Lock, Site::Ctx(c));
             self.ctxs.push(Ctx { list: VecDeque::new(), lock });
         }
-        // Volumes of one adapter share its tags (BLK_MQ_F_TAG_SHARED).
+        // Volumes of one adapter, and all their hctxs, share its tags (BLK_MQ_F_TAG_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
         let shared = match driver {
             Driver::Scsi(host) => self
                 .queues
                 .iter()
-                .find(|other| other.driver == Driver::Scsi(host) && other.nr_hctx == nr)
+                .find(|other| other.driver == Driver::Scsi(host))
                 .map(|other| self.hctxs[other.first_hctx as usize].tags),
             _ => None,
         };
@@ -171,29 +171,45 @@ impl Builder<'_> {
             _ => nr_tags,
         };
         let map = self.cpu_map(nr, first_hctx);
+        let mut host_tags = shared;
         for i in 0..nr {
-            let tags = match shared {
-                Some(first) => first + i,
+            let tags = match host_tags {
+                Some(tags) => tags,
                 None => self.tag_set(nr_tags, first_hctx + i, i, name),
             };
-            self.tags[tags as usize].add_user();
+            if matches!(driver, Driver::Scsi(_)) {
+                host_tags = Some(tags);
+            } else {
+                self.tags[tags as usize].queues = 1;
+            }
             self.hctx(q, i, first_hctx + i, tags, &map, name);
+        }
+        if let Some(tags) = host_tags {
+            self.tags[tags as usize].queues += 1;
         }
         let tags_shared = shared.is_some();
         if tags_shared {
             // The one that made the tag set shares it from now on as well.
             for other in &mut self.queues {
-                if matches!(other.driver, Driver::Scsi(_)) && other.nr_hctx == nr {
-                    other.tags_shared = true;
-                }
+                other.tags_shared |= matches!(other.driver, Driver::Scsi(_));
             }
         }
+        let budget_words =
+            if matches!(driver, Driver::Scsi(_)) { depth.div_ceil(64).clamp(1, 16) } else { 1 };
         let busy_line = self.object(
             "sdev->device_busy",
             format!("sdev->device_busy ({name})"),
             ObjectKind::Line,
             Site::Queue(q),
         );
+        for word in 1..budget_words {
+            self.object(
+                "sdev->device_busy",
+                format!("sdev->budget_map word {word} ({name})"),
+                ObjectKind::Line,
+                Site::Queue(q),
+            );
+        }
         let ref_line = self.object(
             "sdev kref",
             format!("sdev->sdev_gendev kref ({name})"),
@@ -224,6 +240,9 @@ impl Builder<'_> {
             device_busy: 0,
             queue_depth: depth,
             busy_line,
+            budget_words,
+            nr_active: 0,
+            active: false,
             restarts: false,
             ref_line,
             request_line,
@@ -247,11 +266,22 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// CPU to hctx: first threads are dealt in turn, second threads follow their core (`blk_mq_map_queues`).
+    /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,
+    /// further second threads follow their core (`blk_mq_map_queues`).
     fn cpu_map(&self, nr: u16, first_hctx: u16) -> Vec<u16> {
         let cpus = self.machine.cpus();
         let cores = self.machine.sockets * self.machine.cores_per_socket;
-        (0..cpus).map(|c| first_hctx + if nr == cpus { c } else { c % cores % nr }).collect()
+        let mut map: Vec<u16> = Vec::with_capacity(cpus as usize);
+        for c in 0..cpus {
+            map.push(if c < nr {
+                c
+            } else if c < cores {
+                c % nr
+            } else {
+                map[(c % cores) as usize]
+            });
+        }
+        map.iter().map(|hctx| first_hctx + hctx).collect()
     }
 
     fn tag_set(&mut self, depth: u32, h: u16, i: u16, name: &str) -> u16 {
@@ -316,7 +346,6 @@ impl Builder<'_> {
             next_cpu: 0,
             next_cpu_batch: 8,
             tags,
-            nr_active: 0,
             active_line,
             sq_lock,
             unrung: VecDeque::new(),

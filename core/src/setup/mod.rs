@@ -45,6 +45,7 @@ struct Builder<'a> {
     hosts: Vec<Host>,
     devices: Vec<Device>,
     warnings: Vec<String>,
+    io_uring: bool,
 }
 
 pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
@@ -74,16 +75,28 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         hosts: Vec::new(),
         devices: Vec::new(),
         warnings: Vec::new(),
+        io_uring: crate::kernel::row(&scenario.kernel).is_some_and(|row| row.io_uring),
     };
     let cpus = b.cpus();
     b.objects.set_distances(&cpus, &machine.costs);
     b.disks()?;
-    let (tasks, jobs, starts) = b.tasks()?;
+    let (mut tasks, jobs, starts) = b.tasks()?;
     let mut agenda = Agenda::new(cpus.len());
-    if scenario.warmup_ns > 0 {
-        agenda.at(scenario.warmup_ns, Timed::Measure);
+    // fio's ramp_time of the jobs that start first counts as warm-up.
+    let ramp_ns = match &scenario.workload {
+        Workload::Jobs(jobs) => jobs.iter().map(|j| j.startdelay_ns + j.ramp_time_ns).max().unwrap_or(0),
+        Workload::Batch(_) => 0,
+    };
+    let ramps = matches!(&scenario.workload, Workload::Jobs(jobs) if jobs.iter().any(|j| j.ramp_time_ns > 0));
+    let warmup_ns = scenario.warmup_ns.max(if ramps { ramp_ns } else { 0 });
+    if warmup_ns >= scenario.duration_ns {
+        b.warnings.push("ramp_time is not over when the run ends: nothing is measured".into());
+    }
+    if warmup_ns > 0 {
+        agenda.at(warmup_ns, Timed::Measure);
     }
     for (task, at) in starts {
+        tasks[task as usize].program.wake_at_ns = at;
         agenda.at(at, Timed::Task(task));
     }
     let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns);

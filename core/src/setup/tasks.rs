@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Most steps of a batch script.
+const STEPS_MAX: usize = 100_000;
+
 /// Tasks, jobs, and (task, start time in ns) of those that start by the clock.
 type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
 
@@ -12,6 +15,9 @@ impl Builder<'_> {
             Workload::Batch(script) => {
                 let cpus = self.machine.cpus();
                 let mut cpu = 0;
+                check(script.steps.len() <= STEPS_MAX, "workload.batch", || {
+                    format!("must have at most {STEPS_MAX} steps")
+                })?;
                 for (i, step) in script.steps.iter().enumerate() {
                     let field = format!("workload.batch step {}", i + 1);
                     match step {
@@ -36,7 +42,12 @@ impl Builder<'_> {
                                 )?;
                             }
                         }
-                        _ => {}
+                        BatchStep::Sleep(ns) => {
+                            check(*ns <= DURATION_MAX_NS, &field, || {
+                                format!("must sleep at most {DURATION_MAX_NS} ns")
+                            })?;
+                        }
+                        BatchStep::Wait => {}
                     }
                 }
                 if let Some(BatchStep::Cpu(c)) = script.steps.first() {
@@ -108,6 +119,19 @@ impl Builder<'_> {
                 String::from("is larger than the disk")
             })?;
         }
+        let times = [
+            ("startdelay", job.startdelay_ns),
+            ("thinktime", job.thinktime_ns),
+            ("thinktime_spin", job.thinktime_spin_ns),
+            ("ramp_time", job.ramp_time_ns),
+            ("runtime", job.runtime_ns.unwrap_or(0)),
+        ];
+        for (name, ns) in times {
+            check(ns <= DURATION_MAX_NS, &field(name), || format!("must be at most {DURATION_MAX_NS} ns"))?;
+        }
+        if job.engine == Engine::IoUring && !self.io_uring {
+            self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
+        }
         if job.hipri {
             self.warnings.push(field("polled completions (hipri) are not modelled; interrupts are used"));
         }
@@ -175,11 +199,12 @@ impl Builder<'_> {
             ring_line,
             wants: 0,
             program: Program {
+                wake_at_ns: u64::MAX,
                 process,
                 started_ns: 0,
                 ios: 0,
                 bytes: 0,
-                position: 0,
+                position: Vec::new(),
                 next_allowed_ns: [0; 2],
                 since_think: 0,
                 draining: false,

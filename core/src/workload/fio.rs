@@ -21,6 +21,7 @@ mod pc {
     pub(super) const REAP: u8 = 20;
     pub(super) const WAIT: u8 = 21;
     pub(super) const REAPED: u8 = 22;
+    pub(super) const TURN: u8 = 25;
     pub(super) const END: u8 = 30;
 }
 
@@ -86,6 +87,9 @@ impl Sim {
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
                 self.touch(c, self.tasks[t].ring_line);
+                if job.engine == Engine::Psync {
+                    self.charge(c, self.costs.syscall / 2);
+                }
                 self.emit(c, Kind::SyscallExit);
                 self.fio(c, pc::REAPED)
             }
@@ -101,6 +105,11 @@ impl Sim {
                 }
                 self.charge(c, self.costs.fio_user / 2 * n);
                 Flow::Pay(frame(pc::NEXT))
+            }
+            // A rate's turn has come, or a completion.
+            pc::TURN => {
+                self.tasks[t].wants = 0;
+                Flow::Go(frame(if self.tasks[t].ring.is_empty() { pc::NEXT } else { pc::REAP }))
             }
             _ => {
                 self.task_exit(t);
@@ -180,7 +189,14 @@ impl Sim {
                 if !self.tasks[t].prepared.is_empty() {
                     return Flow::Go(frame(pc::SUBMIT));
                 }
-                return self.sleep_until(c, allowed, frame(pc::NEXT));
+                // Until its turn, or a completion to be reaped.
+                let in_flight = self.tasks[t].in_flight;
+                if in_flight > 0 && self.tasks[t].ring.is_empty() {
+                    self.tasks[t].wants = 1;
+                } else if in_flight > 0 {
+                    return Flow::Go(frame(pc::REAP));
+                }
+                return self.sleep_until(c, allowed, frame(pc::TURN));
             }
             let gap = if job.rate_poisson {
                 rng::exponential(self.seed, Purpose::Arrival, key, step_ns)
@@ -190,17 +206,23 @@ impl Sim {
             self.tasks[t].program.next_allowed_ns[dir] = allowed + gap;
         }
         let p = &self.tasks[t].program;
-        let file = job.files[(p.ios % job.files.len() as u64) as usize];
+        let nth = (p.ios % job.files.len() as u64) as usize;
+        let file = job.files[nth];
         let (start, length) = self.region(t, job, file);
         let blocks = (length / u64::from(len)).max(1);
         let block = match job.pattern {
             Pattern::Random => rng::below(self.seed, Purpose::Offset, key, blocks),
-            Pattern::Sequential => p.position / u64::from(len) % blocks,
+            Pattern::Sequential => {
+                p.position.get(nth).map_or(0, |position| position[dir]) / u64::from(len) % blocks
+            }
         };
         let program = &mut self.tasks[t].program;
         program.ios += 1;
         program.bytes += u64::from(len);
-        program.position += u64::from(len);
+        if program.position.len() <= nth {
+            program.position.resize(job.files.len(), [0; 2]);
+        }
+        program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
         self.prepare(t, file, write, start + block * u64::from(len), len);
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);

@@ -4,6 +4,7 @@ use crate::block::{Bio, Io, NONE, Plug};
 use crate::engine::agenda::Timed;
 use crate::event::{Kind, Sleep, TaskId};
 use crate::host::{Flow, Frame};
+use crate::kernel::DioPlug;
 use crate::sim::Sim;
 use crate::workload::Engine;
 use std::collections::VecDeque;
@@ -51,11 +52,13 @@ pub(crate) struct Program {
     /// Index of the process within its job.
     pub process: u32,
     pub started_ns: u64,
+    /// When its timer fires; other timers of it are stale.
+    pub wake_at_ns: u64,
     /// I/Os and bytes prepared so far.
     pub ios: u64,
     pub bytes: u64,
-    /// Next sequential byte, from the start of the region.
-    pub position: u64,
+    /// Next sequential byte from the start of the region, for each file and direction.
+    pub position: Vec<[u64; 2]>,
     /// Earliest time of the next I/O, by direction, ns.
     pub next_allowed_ns: [u64; 2],
     pub since_think: u32,
@@ -183,11 +186,15 @@ impl Sim {
         }
     }
 
-    /// Whether the I/O under way plugs its own bios: one of more than BIO_MAX_PAGES pages, or any where the knob says so
+    /// Whether the I/O under way plugs its own bios: one of more than BIO_MAX_PAGES pages, or others where the knob says so
     /// (`__blkdev_direct_IO`).
     fn own_plug(&self, t: usize) -> bool {
         let large = |&io: &u32| self.ios[io].sectors > LARGE_SECTORS;
-        self.knobs.dio_plug || self.tasks[t].prepared.front().is_some_and(large)
+        match self.knobs.dio_plug {
+            DioPlug::All => true,
+            DioPlug::Async if self.engine(t) != Engine::Psync => true,
+            _ => self.tasks[t].prepared.front().is_some_and(large),
+        }
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.
@@ -224,6 +231,9 @@ impl Sim {
 
     /// A task's own timer.
     pub(crate) fn task_timer(&mut self, t: u16) {
+        if self.tasks[t as usize].program.wake_at_ns != self.now {
+            return;
+        }
         let cpu = self.tasks[t as usize].cpu as usize;
         if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
             self.tasks[t as usize].state = TaskState::Runnable;
@@ -237,6 +247,7 @@ impl Sim {
     pub(crate) fn sleep_until(&mut self, c: usize, at_ns: u64, then: Frame) -> Flow {
         let t = self.current_task(c);
         let at = at_ns.max(self.now) + u64::from(self.costs.timer);
+        self.tasks[t].program.wake_at_ns = at;
         self.agenda.at(at, Timed::Task(t as u16));
         Flow::Sleep(then, Sleep::Timer)
     }
@@ -260,6 +271,7 @@ impl Sim {
         for other in 0..self.tasks.len() {
             if self.jobs[self.tasks[other].job as usize].phase == next {
                 let at = self.now + self.start_delay(other);
+                self.tasks[other].program.wake_at_ns = at;
                 self.agenda.at(at, Timed::Task(other as u16));
             }
         }

@@ -9,3 +9,4 @@ mod recorded_kernels;
 mod scenarios;
 mod stations;
 mod text_form;
+mod workloads;
