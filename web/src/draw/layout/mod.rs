@@ -66,8 +66,8 @@ impl Layout {
         // A small machine leaves room for larger ones.
         let sparse =
             !narrow && topology.cpus.len() <= 6 && topology.hctxs.len() <= 2 && topology.queues.len() <= 2;
-        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.65).clamp(0.96, 2.2) };
-        let scale = if sparse { scale * 1.2 } else { scale };
+        let scale = if narrow { 1.0 } else { (width.min(height * 1.9) / 1200.0).powf(0.9).clamp(0.96, 2.2) };
+        let scale = if sparse { scale * (width / 1_000.0).clamp(1.0, 1.2) } else { scale };
         let mut layout = Self {
             width,
             height,

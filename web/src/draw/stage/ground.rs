@@ -269,8 +269,8 @@ pub(super) fn word_cell(at: &HctxBox, text: f32, word: u32) -> Rect {
 /// The bar that stands for a bitmap where there is no room for one.
 pub(super) fn tag_bar(at: &HctxBox, text: f32) -> Rect {
     if at.compact {
-        let h = at.tags.h.min(text * 0.7);
-        return Rect::new(at.tags.x, at.tags.bottom() - h, at.tags.w, h);
+        let h = (at.tags.h * 0.35).min(text * 0.7);
+        return Rect::new(at.tags.x, at.tags.centre().1 + text * 0.25, at.tags.w, h);
     }
     Rect::new(at.tags.x, at.tags.y + text * 1.8, at.tags.w, text)
 }

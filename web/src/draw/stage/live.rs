@@ -174,7 +174,7 @@ impl Stage {
         let ink = if full { p.tone(Tone::Trouble) } else { p.ink_2 };
         let waiting = scene.standing_len(Standing::TagWait(id));
         let text = format!("{}/{nr}", hctx.tags_in_use);
-        let y = if at.compact { at.tags.y + t * 0.5 } else { at.tags.y + t * 0.8 };
+        let y = if at.compact { at.tags.centre().1 - t * 0.45 } else { at.tags.y + t * 0.8 };
         paint.text(&face.fit(&text, at.tags.w), (at.tags.x, y), Align::Left, face, ink, 1.0);
         if waiting > 0 && !at.compact {
             let under = (at.tags.x, tag_bottom(at, t, nr) + t * 0.9);
