@@ -1,39 +1,20 @@
 //! The scenario on which speed is measured, natively and in wasm.
 
 use mqscope_core::Sim;
-use mqscope_core::scenario::{DeviceConfig, Scenario};
-use mqscope_core::workload::{Amount, Engine, JobSpec, Pattern, Workload};
-use std::collections::BTreeMap;
+use mqscope_core::cases::case;
+use mqscope_core::scenario::Scenario;
 
 /// Simulated time of a measurement, ns.
 pub const DURATION_NS: u64 = 20_000_000;
 
-/// Report 000: four processes on each of two RAID0 volumes, 4 KiB random reads, iodepth 128, kernel 4.14.
+/// The first side of report 000: four processes on each of two RAID0 volumes, kernel 4.14.
+///
+/// # Panics
+/// If the core has no such case.
 pub fn seed_000() -> Scenario {
-    let job = |name: &str, disk| JobSpec {
-        name: name.into(),
-        engine: Engine::Libaio,
-        pattern: Pattern::Random,
-        iodepth: 128,
-        numjobs: 4,
-        files: vec![disk],
-        numa_node: Some(1),
-        io_size: Some(Amount::Bytes(u64::MAX / 4)),
-        time_based: true,
-        runtime_ns: Some(60_000_000_000),
-        ..JobSpec::default()
-    };
-    Scenario {
-        title: String::from("speed"),
-        seed: 1,
-        duration_ns: DURATION_NS,
-        warmup_ns: 0,
-        machine: String::from("xeon-gold-6150-2s"),
-        kernel: String::from("4.14"),
-        set: BTreeMap::new(),
-        devices: ["sdb", "sdc"].map(|name| DeviceConfig::new(name, "hba-r0-8ssd")).to_vec(),
-        workload: Workload::Jobs(vec![job("vd0", 0), job("vd1", 1)]),
-    }
+    let case = case("seed-000").expect("the core has the case seed-000");
+    let (_, scenario) = case.sides.into_iter().next().expect("the case has a first side");
+    Scenario { duration_ns: DURATION_NS, warmup_ns: 0, ..scenario }
 }
 
 /// What one run did.

@@ -251,7 +251,7 @@ impl Setup {
             Stage::WasmNode => self.wasm_tests(&["--test", "it"])?.lines(|line| counter.line(line)),
             Stage::WasmChromium => {
                 let browser = self.browser()?;
-                self.wasm_tests(&["--lib", "--test", "browser"])?
+                self.wasm_tests(&["--test", "browser"])?
                     .env("CHROMEDRIVER", &browser.driver)
                     .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", webdriver_json(browser)?)
                     .env("WASM_BINDGEN_TEST_TIMEOUT", BROWSER_TIMEOUT_S)

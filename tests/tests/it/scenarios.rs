@@ -12,7 +12,7 @@ use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;
 
 /// Cases of a property. Wasm in a debug build is slow, and what it could break is arithmetic, not rules.
-const CASES: u32 = if cfg!(target_arch = "wasm32") { 8 } else { 64 };
+const CASES: u32 = if cfg!(target_arch = "wasm32") { 8 } else { 256 };
 /// Simulated time within which every generated workload ends, ns.
 const DURATION_NS: u64 = 60_000_000_000;
 const KIB: u32 = 1024;
