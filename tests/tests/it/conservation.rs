@@ -2,10 +2,13 @@
 
 use crate::scenarios::{self, Shown};
 use mqscope_core::Sim;
+use mqscope_core::kernel::{self, ROWS};
 use mqscope_core::scenario::Scenario;
 use mqscope_tests::audit::Audit;
 use mqscope_tests::determinism::EVENTS_MAX;
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -35,6 +38,25 @@ proptest! {
         prop_assert!(audit.bios() > 0 && audit.requests() > 0);
         let ios = sim.report().total.ios;
         prop_assert_eq!(ios, audit.bios() as u64, "the report counts other I/Os than the log");
+        let violations = audit.finish();
+        prop_assert!(violations.is_empty(), "{}", violations.join("\n"));
+    }
+
+    #[test]
+    fn a_policy_changed_under_way_loses_nothing(
+        Shown(scenario) in scenarios::any(),
+        changes in vec((1_u64..400, select(ROWS.iter().map(|r| r.name).collect::<Vec<_>>())), 1..6),
+    ) {
+        let mut sim = Sim::new(&scenario).unwrap_or_else(|e| panic!("the scenario is refused: {e}"));
+        sim.log_mut().set_on(true);
+        let mut audit = Audit::default();
+        for (events, name) in changes {
+            sim.run_events(events);
+            sim.set_knobs(kernel::row(name).expect("a row of the table").knobs.clone());
+        }
+        prop_assert!(!sim.run_events(EVENTS_MAX), "no end within {} events", EVENTS_MAX);
+        prop_assert!(sim.now_ns() < scenario.duration_ns, "the workload did not end by itself");
+        audit.read(sim.topology(), sim.log().events());
         let violations = audit.finish();
         prop_assert!(violations.is_empty(), "{}", violations.join("\n"));
     }

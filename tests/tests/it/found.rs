@@ -2,6 +2,8 @@
 
 use crate::conservation::audited;
 use mqscope_core::scenario::Scenario;
+use mqscope_core::{Sim, kernel};
+use mqscope_tests::determinism::{Way, outcome};
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -72,4 +74,38 @@ fn volumes_of_one_adapter_have_the_tags_of_the_adapter() {
         io_size = { bytes = 1024 }
         "#,
     );
+}
+
+/// The plug that 6.18 opens around a direct I/O must be flushed even if the policy changes to one without it while the
+/// bio is on its way.
+#[test]
+fn a_plug_opened_by_the_old_policy_is_flushed_under_the_new_one() {
+    let toml = r#"
+        seed = 1
+        duration_ns = 60000000000
+        machine = "small"
+        kernel = "6.18"
+
+        [[devices]]
+        name = "nvme0n1"
+        model = "p3700-800"
+
+        [[workload.jobs]]
+        name = "one"
+        engine = "psync"
+        rwmixread = 0
+        bs = [512, 512]
+        size = { bytes = 67108864 }
+        io_size = { bytes = 2560 }
+        "#;
+    let scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
+    let old = kernel::row("4.14").expect("a row of the table").knobs.clone();
+    let whole = outcome(&scenario, Way::AtOnce).events;
+    for events in 0..whole {
+        let mut sim = Sim::new(&scenario).unwrap_or_else(|e| panic!("{e}"));
+        sim.run_events(events);
+        sim.set_knobs(old.clone());
+        sim.run();
+        assert!(sim.now_ns() < scenario.duration_ns, "changed after {events} events, it does not end");
+    }
 }

@@ -85,8 +85,19 @@ prop_compose! {
         nr_hw_queues in of(1_u16..=4),
         nomerges in 0_u8..=2,
         rq_affinity in 0_u8..=2,
+        max_sectors_kb in of(select(vec![4_u32, 64, 1280])),
+        completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
     ) -> DeviceConfig {
-        DeviceConfig { nr_requests, queue_depth, nr_hw_queues, nomerges, rq_affinity, ..DeviceConfig::new("", "") }
+        DeviceConfig {
+            nr_requests,
+            queue_depth,
+            nr_hw_queues,
+            nomerges,
+            rq_affinity,
+            max_sectors_kb,
+            completion_ns,
+            ..DeviceConfig::new("", "")
+        }
     }
 }
 
@@ -111,7 +122,10 @@ prop_compose! {
         rate in of(1_000_u32..=200_000),
         poisson in proptest::bool::ANY,
         thinktime_ns in select(vec![0_u64, 0, 3_000, 200_000]),
-        both in proptest::bool::ANY,
+        (cpus, split) in (of(vec(0_u16..4, 1..=3)), proptest::bool::ANY),
+        complete_max in 0_u32..=8,
+        startdelay_ns in select(vec![0_u64, 0, 0, 70_000]),
+        (offset, both) in (0_u32..=3, proptest::bool::ANY),
         phase in 0_u32..=1,
     ) -> JobSpec {
         let depth = if engine == Engine::Psync { 1 } else { iodepth };
@@ -132,6 +146,11 @@ prop_compose! {
             rate_iops: [rate; 2],
             rate_poisson: poisson,
             thinktime_ns,
+            cpus_allowed: cpus,
+            cpus_split: split,
+            iodepth_batch_complete_max: complete_max,
+            startdelay_ns,
+            offset: Amount::Percent(f64::from(offset) * 10.0),
             phase,
             ..JobSpec::default()
         }
