@@ -209,6 +209,11 @@ impl Sim {
 
     /// Changes policy from now on; requests under way keep what was decided for them.
     pub fn set_knobs(&mut self, knobs: Knobs) {
+        if !knobs.dispatch_busy {
+            for hctx in &mut self.hctxs {
+                hctx.dispatch_busy = 0; // nothing would ever lower it
+            }
+        }
         self.knobs = knobs;
     }
 

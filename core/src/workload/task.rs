@@ -150,7 +150,8 @@ impl Sim {
                 Flow::Call(frame(3, next), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
             }
             3 => {
-                if next == 0 && self.own_plug(t) {
+                // A plug that is open here is the I/O's own.
+                if next == 0 && self.tasks[t].plug.active {
                     self.tasks[t].plug.active = false;
                     return Flow::Call(
                         frame(4, next),
