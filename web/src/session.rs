@@ -154,11 +154,13 @@ impl Session {
         Some(f(&mut local))
     }
 
-    /// Adds a message for the user; the oldest go when there are many.
+    /// Adds a message for the user, once; the oldest go when there are many.
     pub fn notify(&self, message: impl Into<String>) {
         const NOTICES_MAX: usize = 6;
+        let message = message.into();
         self.notices.update(|n| {
-            n.push(message.into());
+            n.retain(|m| *m != message);
+            n.push(message);
             let excess = n.len().saturating_sub(NOTICES_MAX);
             n.drain(..excess);
         });

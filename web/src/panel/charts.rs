@@ -1,7 +1,10 @@
 //! IOPS over time and latency percentiles of both policies, each with a table of the same numbers.
 
+use super::control::text;
+use super::table::{Cell, Row, Rows};
 use crate::app::Dark;
 use crate::chart::{Chart, LEFT, Line, RIGHT, Scale};
+use crate::config::Side;
 use crate::draw::palette::Palette;
 use crate::numbers::Numbers;
 use crate::session::Session;
@@ -27,85 +30,87 @@ pub fn Charts() -> impl IntoView {
             both().map(|n| n.map_or(0, |n| n.report.series.bucket_ns * n.report.series.ios.len() as u64));
         ends[0].max(ends[1]).max(session.frame.get().duration_ns)
     });
-    let draw_iops = move |lines: &[Line], paint: Paint| {
-        let end = end.get() as f64;
-        paint.draw(&Chart {
-            x: (0.0, end.max(1.0)),
+    let draw_iops = move |sheet: Sheet| {
+        sheet.draw(&Chart {
+            x: (0.0, end.get().max(1) as f64),
             x_labels: 6,
             say_x: &words::span,
             say_y: &words::short,
             scale: Scale::Linear,
-            lines,
+            lines: &sheet.lines,
         });
     };
-    let draw_latency = move |lines: &[Line], paint: Paint| {
-        let last = (PERCENTILES.len() - 1) as f64;
-        paint.draw(&Chart {
-            x: (0.0, last),
+    let draw_latency = move |sheet: Sheet| {
+        sheet.draw(&Chart {
+            x: (0.0, (PERCENTILES.len() - 1) as f64),
             x_labels: PERCENTILES.len(),
-            say_x: &|x| {
-                PERCENTILES
-                    .get(x.round() as usize)
-                    .filter(|_| x.fract() == 0.0)
-                    .map(percent)
-                    .unwrap_or_default()
-            },
+            say_x: &say_percentile,
             say_y: &words::span,
             scale: Scale::Log,
-            lines,
+            lines: &sheet.lines,
         });
     };
     let share = Memo::new(move |_| {
         let end = end.get().max(1);
         (session.frame.get().now_ns as f64 / end as f64).min(1.0)
     });
+    let head = text(move || format!("calc({LEFT}px + (100% - {}px) * {:.4})", LEFT + RIGHT, share.get()));
     view! {
         <section class="charts" aria-labelledby="charts-title">
             <h2 id="charts-title" class="hidden-text">"Charts"</h2>
-            <figure class="panel chart">
-                <figcaption>
-                    <span class="chart-title">"I/Os per second over simulated time"</span>
-                    <Legend />
-                </figcaption>
-                <div class="chart-box">
-                    <ChartCanvas lines=iops draw=draw_iops label="I/Os per second over simulated time, one line for each policy" />
-                    <div
-                        class="playhead"
-                        aria-hidden="true"
-                        style:left=move || {
-                            format!("calc({LEFT}px + (100% - {}px) * {:.4})", LEFT + RIGHT, share.get())
-                        }
-                    ></div>
-                </div>
-                <details class="more">
-                    <summary>"The same as a table"</summary>
-                    <PointTable head="Time" lines=iops say_x=words::span say_y=words::short />
-                </details>
-            </figure>
-            <figure class="panel chart">
-                <figcaption>
-                    <span class="chart-title">"Completion latency by percentile"</span>
-                    <Legend />
-                </figcaption>
-                <div class="chart-box">
-                    <ChartCanvas
-                        lines=latency
-                        draw=draw_latency
-                        label="Completion latency by percentile, logarithmic, one line for each policy"
-                    />
-                </div>
-                <details class="more">
-                    <summary>"The same as a table"</summary>
-                    <PointTable
-                        head="Percentile"
-                        lines=latency
-                        say_x=|x| PERCENTILES.get(x as usize).map(percent).unwrap_or_default()
-                        say_y=words::span
-                    />
-                </details>
-            </figure>
+            <Figure
+                title="I/Os per second over simulated time"
+                label="I/Os per second over simulated time, one line for each policy"
+                lines=iops
+                draw=Callback::new(draw_iops)
+                head=head
+                table=("Time", words::span, words::short)
+            />
+            <Figure
+                title="Completion latency by percentile"
+                label="Completion latency by percentile, logarithmic, one line for each policy"
+                lines=latency
+                draw=Callback::new(draw_latency)
+                table=("Percentile", say_percentile, words::span)
+            />
         </section>
     }
+}
+
+/// A chart with its legend and its table.
+#[component]
+fn Figure(
+    title: &'static str,
+    label: &'static str,
+    lines: Memo<[Vec<(f64, f64)>; 2]>,
+    draw: Callback<Sheet>,
+    /// Where the playhead is, if the chart is over time.
+    #[prop(optional)]
+    head: Option<Signal<String>>,
+    /// What the first column is called, and how its cells and the others are said.
+    table: (&'static str, fn(f64) -> String, fn(f64) -> String),
+) -> impl IntoView {
+    let (name, say_x, say_y) = table;
+    view! {
+        <figure class="panel chart">
+            <figcaption>
+                <span class="chart-title">{title}</span>
+                <Legend />
+            </figcaption>
+            <div class="chart-box">
+                <ChartCanvas lines draw label />
+                {head.map(|head| view! { <div class="playhead" aria-hidden="true" style:left=head></div> })}
+            </div>
+            <details class="more">
+                <summary>"The same as a table"</summary>
+                <PointTable head=name lines say_x say_y />
+            </details>
+        </figure>
+    }
+}
+
+fn say_percentile(x: f64) -> String {
+    PERCENTILES.get(x.round() as usize).filter(|_| x.fract() == 0.0).map(percent).unwrap_or_default()
 }
 
 fn percent(p: &f64) -> String {
@@ -145,36 +150,30 @@ fn latency_line(numbers: &Arc<Numbers>) -> Vec<(f64, f64)> {
 #[component]
 fn Legend() -> impl IntoView {
     let session = Session::here();
-    view! {
-        <span class="chart-legend">
-            {crate::config::Side::BOTH
-                .map(|side| {
-                    let label = move || session.config.with(|c| c.label(side));
-                    view! {
-                        <span class=format!("key {}", side.letter())>
-                            <svg viewBox="0 0 28 6" aria-hidden="true">
-                                <path d="M1 3H27" />
-                            </svg>
-                            <span>{side.letter()} <span class="wide-only">": " {label}</span></span>
-                        </span>
-                    }
-                })
-                .collect_view()}
-        </span>
-    }
+    let key = move |side: Side| {
+        let words = text(move || format!(": {}", session.config.with(|c| c.label(side))));
+        view! {
+            <span class=format!("key {}", side.letter())>
+                <i aria-hidden="true"></i>
+                <span>{side.letter()} <span class="wide-only">{words}</span></span>
+            </span>
+        }
+    };
+    view! { <span class="chart-legend">{Side::BOTH.map(key).collect_view()}</span> }
 }
 
-/// What a chart is drawn on.
-struct Paint {
+/// What a chart is drawn on, and what is drawn.
+struct Sheet {
+    lines: [Line; 2],
     canvas: web_sys::HtmlCanvasElement,
     size: (f64, f64),
     palette: Palette,
 }
 
-impl Paint {
-    fn draw(self, chart: &Chart) {
+impl Sheet {
+    fn draw(&self, chart: &Chart) {
         let ratio = window().device_pixel_ratio().clamp(0.5, 4.0);
-        chart.draw(self.canvas, self.size.0, self.size.1, ratio, &self.palette);
+        chart.draw(self.canvas.clone(), self.size.0, self.size.1, ratio, &self.palette);
     }
 }
 
@@ -182,7 +181,7 @@ impl Paint {
 #[component]
 fn ChartCanvas(
     lines: Memo<[Vec<(f64, f64)>; 2]>,
-    draw: impl Fn(&[Line], Paint) + 'static,
+    draw: Callback<Sheet>,
     label: &'static str,
 ) -> impl IntoView {
     let node: NodeRef<Div> = NodeRef::new();
@@ -199,7 +198,7 @@ fn ChartCanvas(
         let lines = [Line { points: a, broken: false }, Line { points: b, broken: true }];
         if let Some(canvas) = canvas.get() {
             let palette = if dark { Palette::DARK } else { Palette::LIGHT };
-            draw(&lines, Paint { canvas, size, palette });
+            draw.run(Sheet { lines, canvas, size, palette });
         }
     });
     view! {
@@ -217,35 +216,23 @@ fn PointTable(
     say_x: fn(f64) -> String,
     say_y: fn(f64) -> String,
 ) -> impl IntoView {
-    let rows = move || {
+    let rows = Signal::derive(move || {
         let [a, b] = lines.get();
         let y = |line: &[(f64, f64)], i: usize| line.get(i).map_or_else(|| String::from("–"), |p| say_y(p.1));
-        (0..a.len().max(b.len()))
-            .map(|i| {
-                let x = a.get(i).or(b.get(i)).map_or(f64::NAN, |p| p.0);
-                (say_x(x), y(&a, i), y(&b, i))
-            })
-            .collect::<Vec<_>>()
-    };
+        let row = |i: usize| {
+            let x = a.get(i).or(b.get(i)).map_or(f64::NAN, |p| p.0);
+            Row::by_content(vec![Cell::head(say_x(x)), Cell::num(y(&a, i)), Cell::num(y(&b, i))])
+        };
+        (0..a.len().max(b.len())).map(row).collect::<Vec<_>>()
+    });
+    let titles = format!(
+        "<tr><th scope=col>{head}</th><th scope=col class=num>A</th><th scope=col class=num>B</th></tr>"
+    );
     view! {
         <div class="scroll" tabindex="0" role="group" aria-label=format!("Table by {}", head.to_lowercase())>
             <table>
-                <thead>
-                    <tr>
-                        <th scope="col">{head}</th>
-                        <th scope="col" class="num">"A"</th>
-                        <th scope="col" class="num">"B"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    <For each=rows key=|row| row.clone() let((x, a, b))>
-                        <tr>
-                            <th scope="row">{x}</th>
-                            <td class="num">{a}</td>
-                            <td class="num">{b}</td>
-                        </tr>
-                    </For>
-                </tbody>
+                <thead inner_html=titles></thead>
+                <Rows rows />
             </table>
         </div>
     }

@@ -1,5 +1,6 @@
 //! The two policies side by side: what each is, what it achieves, and which one is on the stage.
 
+use super::control::{Radio, act, state, text};
 use crate::config::Side;
 use crate::numbers::Numbers;
 use crate::session::Session;
@@ -27,76 +28,68 @@ pub fn Compare() -> impl IntoView {
     }
 }
 
+/// What one card says below its title, in the order in which it stands there.
+const FACTS: [(&str, &str, fn(&Report) -> f64, fn(f64) -> String); 3] = [
+    ("clat p99", "99th percentile of completion latency", |r| percentile(r, 99.0), words::span),
+    ("CPU per I/O", "CPU time of all kinds for one I/O", |r| r.cpu.total_ns, words::span),
+    ("spinning", "Part of it spent spinning for locks", |r| r.cpu.spin_ns, words::span),
+];
+
 #[component]
 fn Card(side: Side) -> impl IntoView {
     let session = Session::here();
     let numbers = session.numbers[side.index()];
     let other = session.numbers[side.other().index()];
-    let label = Memo::new(move |_| session.config.with(|c| c.label(side)));
-    let changes = Memo::new(move |_| session.config.with(|c| c.policy(side).changes.len()));
-    let on_stage = Memo::new(move |_| session.side.get() == side);
+    let on_stage = state(move || session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
-    let against = move || words::change(iops(&other.read()), iops(&numbers.read()));
-    let share = move || numbers.read().as_ref().map_or(0.0, |n| n.share);
-    let finished = move || numbers.read().as_ref().is_some_and(|n| n.finished);
-    let figure = move |f: fn(&Report) -> f64, say: fn(f64) -> String| {
-        move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report)))
-    };
-    // Published numbers belong to the preset as it is, not to what the user made of it.
-    let published = Memo::new(move |_| {
-        let preset = session.preset();
-        session.config.with(|c| (*c == preset.config()).then(|| preset.published_iops[side.index()]).flatten())
+    let against = text(move || {
+        let change = words::change(iops(&other.read()), iops(&numbers.read()));
+        change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
-    let input_id = format!("side-{}", side.letter());
+    // Published numbers belong to the preset as it is, not to what the user made of it.
+    let published = text(move || {
+        let preset = session.preset();
+        let own = session.config.with(|c| *c == preset.config());
+        let published = preset.published_iops[side.index()].filter(|_| own);
+        published.map(|n| format!("published {}", words::short(n))).unwrap_or_default()
+    });
+    let foot = text(move || match session.config.with(|c| c.policy(side).changes.len()) {
+        0 => String::new(),
+        1 => String::from("Changed once on the way; numbers are of the whole run."),
+        n => format!("Changed {n} times on the way; numbers are of the whole run."),
+    });
+    let say = move |f: fn(&Report) -> f64, say: fn(f64) -> String| {
+        text(move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report))))
+    };
+    let done = state(move || numbers.read().as_ref().is_some_and(|n| n.finished));
+    let share = text(move || format!("scaleX({:.3})", numbers.read().as_ref().map_or(0.0, |n| n.share)));
+    let id = format!("side-{}", side.letter());
     view! {
         <div class="card" class:on=on_stage>
             <p class="card-head">
-                <input
-                    type="radio"
-                    name="side"
-                    id=input_id.clone()
-                    prop:checked=on_stage
-                    on:change=move |_| session.show(side)
-                />
-                <label for=input_id>
+                <Radio id=id.clone() name="side" value=on_stage on=act(move || session.show(side)) />
+                <label for=id>
                     <span class=format!("badge {}", side.letter())>{side.letter()}</span>
-                    <span class="card-title">{label}</span>
+                    <span class="card-title">{text(move || session.config.with(|c| c.label(side)))}</span>
                 </label>
-                <span class="card-stage" aria-hidden="true">{move || if on_stage.get() { "on stage" } else { "" }}</span>
+                <span class="card-stage" aria-hidden="true">
+                    {text(move || String::from(if on_stage.get() { "on stage" } else { "" }))}
+                </span>
             </p>
             <p class="card-figure">
-                <span class="figure">{figure(|r| r.total.iops, words::short)}</span>
+                <span class="figure">{say(|r| r.total.iops, words::short)}</span>
                 <span class="unit">"IOPS"</span>
-                <span class="published" title=move || session.preset().source>
-                    {move || published.get().map(|n| format!("published {}", words::short(n)))}
-                </span>
-                <span class="against">
-                    {move || (side == Side::B).then(against).flatten().map(|t| format!("{t} against A"))}
-                </span>
+                <span class="published" title=text(move || session.preset().source.into())>{published}</span>
+                <span class="against">{against}</span>
             </p>
             <dl class="card-facts">
-                <div>
-                    <dt title="99th percentile of completion latency">"clat p99"</dt>
-                    <dd>{figure(|r| percentile(r, 99.0), words::span)}</dd>
-                </div>
-                <div>
-                    <dt title="CPU time of all kinds for one I/O">"CPU per I/O"</dt>
-                    <dd>{figure(|r| r.cpu.total_ns, words::span)}</dd>
-                </div>
-                <div>
-                    <dt title="Part of it spent spinning for locks">"spinning"</dt>
-                    <dd>{figure(|r| r.cpu.spin_ns, words::span)}</dd>
-                </div>
+                {FACTS
+                    .map(|(term, help, f, words)| view! { <div><dt title=help>{term}</dt><dd>{say(f, words)}</dd></div> })
+                    .collect_view()}
             </dl>
-            <p class="card-foot">
-                {move || match changes.get() {
-                    0 => String::new(),
-                    1 => String::from("Changed once on the way; numbers are of the whole run. "),
-                    n => format!("Changed {n} times on the way; numbers are of the whole run. "),
-                }}
-            </p>
-            <div class="progress" class:done=finished aria-hidden="true">
-                <span style:transform=move || format!("scaleX({:.3})", share())></span>
+            <p class="card-foot">{foot}</p>
+            <div class="progress" class:done=done aria-hidden="true">
+                <span style:transform=share></span>
             </div>
         </div>
     }

@@ -1,13 +1,17 @@
 //! Locks and shared lines by the time lost on them, both policies side by side.
 
+use super::control::state;
+use super::table::{Cell, Row, Rows};
+use crate::numbers::Numbers;
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
 use mqscope_core::report::ObjectReport;
+use std::sync::Arc;
 
 /// A class of objects in both runs.
 #[derive(Clone, Debug, PartialEq)]
-struct Row {
+struct Joined {
     class: String,
     kind: String,
     members: u32,
@@ -25,12 +29,12 @@ struct Cells {
 }
 
 /// Rows of both sides joined by class, most time lost first. `ios` are completed I/Os of each side.
-fn join(sides: [(&[ObjectReport], u64); 2]) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn join(sides: [(&[ObjectReport], u64); 2]) -> Vec<Joined> {
+    let mut rows: Vec<Joined> = Vec::new();
     for (side, (objects, ios)) in sides.into_iter().enumerate() {
         for o in objects {
             let at = rows.iter().position(|r| r.class == o.class && r.kind == o.kind).unwrap_or_else(|| {
-                rows.push(Row {
+                rows.push(Joined {
                     class: o.class.clone(),
                     kind: o.kind.clone(),
                     members: o.members,
@@ -57,16 +61,13 @@ fn join(sides: [(&[ObjectReport], u64); 2]) -> Vec<Row> {
 pub fn Contention() -> impl IntoView {
     let session = Session::here();
     let rows = Memo::new(move |_| {
-        let [a, b] = session.numbers.map(|n| n.get());
-        let of = |n: &Option<std::sync::Arc<crate::numbers::Numbers>>| {
-            n.as_ref().map(|n| (n.report.objects.clone(), n.report.total.ios)).unwrap_or_default()
+        let sides = session.numbers.map(|n| n.get());
+        let of = |n: &'_ Option<Arc<Numbers>>| {
+            n.as_ref().map_or((Vec::new(), 0), |n| (n.report.objects.clone(), n.report.total.ios))
         };
-        let (a, b) = (of(&a), of(&b));
-        join([(&a.0, a.1), (&b.0, b.1)])
+        let [a, b] = [of(&sides[0]), of(&sides[1])];
+        join([(&a.0, a.1), (&b.0, b.1)]).iter().map(cells).collect::<Vec<_>>()
     });
-    let side = move |row: &Row, i: usize, f: fn(&Cells) -> f64, say: fn(f64) -> String| {
-        row.sides[i].as_ref().map_or_else(|| String::from("–"), |c| say(f(c)))
-    };
     view! {
         <section class="panel contention" id="contention" aria-labelledby="contention-title">
             <div class="panel-head">
@@ -75,52 +76,39 @@ pub fn Contention() -> impl IntoView {
             </div>
             <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines">
                 <table>
-                    <thead>
-                        <tr>
-                            <th scope="col" rowspan="2">"Object"</th>
-                            <th scope="colgroup" colspan="2">"lost per I/O"</th>
-                            <th scope="colgroup" colspan="2">"taken per I/O"</th>
-                            <th scope="colgroup" colspan="2">"found taken"</th>
-                            <th scope="colgroup" colspan="2">"mean wait"</th>
-                        </tr>
-                        <tr>
-                            {["A", "B"].repeat(4).into_iter().map(|l| view! { <th scope="col" class="num">{l}</th> }).collect_view()}
-                        </tr>
-                    </thead>
-                    <tbody>
-                        <For each=move || rows.get() key=|row| format!("{row:?}") let(row)>
-                            <tr>
-                                <th scope="row">
-                                    <code>{row.class.clone()}</code>
-                                    <span class="object-kind">
-                                        {if row.members == 1 {
-                                            row.kind.clone()
-                                        } else {
-                                            format!("{} × {}", row.members, row.kind)
-                                        }}
-                                    </span>
-                                </th>
-                                {[
-                                    (|c: &Cells| c.lost_ns) as fn(&Cells) -> f64,
-                                    |c| c.per_io,
-                                    |c| c.contended,
-                                    |c| c.wait_ns,
-                                ]
-                                    .into_iter()
-                                    .zip([words::span as fn(f64) -> String, words::short, words::percent, words::span])
-                                    .flat_map(|(f, say)| [(0, f, say), (1, f, say)])
-                                    .map(|(i, f, say)| view! { <td class="num">{side(&row, i, f, say)}</td> })
-                                    .collect_view()}
-                            </tr>
-                        </For>
-                    </tbody>
+                    <thead inner_html=HEAD></thead>
+                    <Rows rows=Signal::derive(move || rows.get()) />
                 </table>
             </div>
-            <Show when=move || rows.read().is_empty()>
-                <p class="empty">"No numbers yet."</p>
-            </Show>
+            <p class="empty" hidden=state(move || !rows.read().is_empty())>"No numbers yet."</p>
         </section>
     }
+}
+
+const HEAD: &str = "<tr><th scope=col rowspan=2>Object</th><th scope=colgroup colspan=2>lost per I/O</th>\
+    <th scope=colgroup colspan=2>taken per I/O</th><th scope=colgroup colspan=2>found taken</th>\
+    <th scope=colgroup colspan=2>mean wait</th></tr><tr><th scope=col class=num>A</th><th scope=col class=num>B</th>\
+    <th scope=col class=num>A</th><th scope=col class=num>B</th><th scope=col class=num>A</th><th scope=col class=num>B</th>\
+    <th scope=col class=num>A</th><th scope=col class=num>B</th></tr>";
+
+/// A class as a row of the table.
+fn cells(joined: &Joined) -> Row {
+    const COLUMNS: [(fn(&Cells) -> f64, fn(f64) -> String); 4] = [
+        (|c| c.lost_ns, words::span),
+        (|c| c.per_io, words::short),
+        (|c| c.contended, words::percent),
+        (|c| c.wait_ns, words::span),
+    ];
+    let note = match joined.members {
+        1 => joined.kind.clone(),
+        n => format!("{n} × {}", joined.kind),
+    };
+    let mut cells = vec![Cell { class: "code", note, ..Cell::head(&joined.class) }];
+    for (f, say) in COLUMNS {
+        let side = |side: &Option<Cells>| side.as_ref().map_or_else(|| String::from("–"), |c| say(f(c)));
+        cells.extend(joined.sides.iter().map(|s| Cell::num(side(s))));
+    }
+    Row::by_content(cells)
 }
 
 #[cfg(test)]

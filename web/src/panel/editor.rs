@@ -1,10 +1,13 @@
 //! A text area with line numbers, in which the lines with findings stand out.
 
+use super::control::{Button, act, state, text};
+use super::table::{Item, List, key};
 use crate::session::Session;
 use leptos::html::Textarea;
 use leptos::prelude::*;
 use mqscope_core::diag::{Diagnostic, Severity};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Most line numbers drawn.
 const LINES_MAX: usize = 2000;
@@ -39,28 +42,25 @@ pub fn Editor() -> impl IntoView {
     let session = Session::here();
     let area: NodeRef<Textarea> = NodeRef::new();
     let scroll = RwSignal::new(0);
-    let marks = Memo::new(move |_| session.reading.with(|r| marks(&r.findings)));
-    let lines = Memo::new(move |_| session.draft.with(|d| d.split('\n').count().min(LINES_MAX)));
-    let errors = Memo::new(move |_| session.reading.with(crate::job::Reading::errors));
-    let go_to = move |line: u32, column: u32| {
+    let numbers = text(move || {
+        let lines = session.draft.with(|d| d.split('\n').count().min(LINES_MAX));
+        session.reading.with(|r| gutter(lines, &marks(&r.findings)))
+    });
+    let bad = state(move || session.reading.with(|r| r.errors() > 0));
+    let go_to = Callback::new(move |(line, column)| {
         if let Some(area) = area.get_untracked() {
             let at = session.draft.with_untracked(|d| utf16_offset(d, line, column));
             let _ = area.focus();
             let _ = area.set_selection_range(at, at);
         }
-    };
+    });
+    let items = Callback::new(move |()| {
+        session.reading.with(|r| r.findings.iter().map(|f| finding(f.clone(), go_to)).collect::<Vec<_>>())
+    });
     view! {
-        <div class="editor" class:bad=move || { errors.get() > 0 }>
+        <div class="editor" class:bad=bad>
             <div class="gutter" aria-hidden="true">
-                <ol style:transform=move || format!("translateY({}px)", -scroll.get())>
-                    <For each=move || 1..=lines.get() key=|n| *n let(n)>
-                        <li class=move || match marks.read().get(&n) {
-                            Some(Severity::Error) => "error",
-                            Some(Severity::Warning) => "warning",
-                            None => "",
-                        }>{n}</li>
-                    </For>
-                </ol>
+                <ol style:transform=text(move || format!("translateY({}px)", -scroll.get())) inner_html=numbers></ol>
             </div>
             <textarea
                 node_ref=area
@@ -71,53 +71,56 @@ pub fn Editor() -> impl IntoView {
                 autocomplete="off"
                 wrap="off"
                 aria-describedby="job-help findings"
-                aria-invalid=move || (errors.get() > 0).then_some("true")
-                prop:value=session.draft
+                aria-invalid=text(move || bad.get().to_string())
+                prop:value=text(move || session.draft.get())
                 on:input:target=move |e| {
                     session.draft.set(e.target().value());
                     session.check_draft();
                 }
-                on:scroll=move |_| {
-                    if let Some(area) = area.get_untracked() {
-                        scroll.set(area.scroll_top());
-                    }
-                }
+                on:scroll:target=move |e| scroll.set(e.target().scroll_top())
             ></textarea>
         </div>
         <ul class="findings" id="findings" aria-label="What the reader says about the job">
-            <For
-                each=move || session.reading.with(|r| r.findings.clone())
-                key=|f| f.clone()
-                let(finding)
-            >
-                {
-                    let (line, column) = (finding.line, finding.column);
-                    let kind = if finding.is_error() { "error" } else { "warning" };
-                    view! {
-                        <li class=kind>
-                            <span class="finding-kind">{if finding.is_error() { "Error" } else { "Note" }}</span>
-                            <span>
-                                {(line > 0)
-                                    .then(|| {
-                                        view! {
-                                            <button type="button" class="quiet" on:click=move |_| go_to(line, column)>
-                                                {match column {
-                                                    0 => format!("line {line}"),
-                                                    _ => format!("line {line}, column {column}"),
-                                                }}
-                                            </button>
-                                        }
-                                    })}
-                                {finding.message.clone()}
-                                " "
-                                {finding.remedy.clone()}
-                            </span>
-                        </li>
-                    }
-                }
-            </For>
+            <List items />
         </ul>
     }
+}
+
+/// Line numbers as HTML made of numbers only; lines with findings have the class of the worst.
+fn gutter(lines: usize, marks: &BTreeMap<usize, Severity>) -> String {
+    let mut out = String::with_capacity(lines * 16);
+    for n in 1..=lines {
+        let class = match marks.get(&n) {
+            Some(Severity::Error) => " class=\"error\"",
+            Some(Severity::Warning) => " class=\"warning\"",
+            None => "",
+        };
+        let _ = write!(out, "<li{class}>{n}</li>");
+    }
+    out
+}
+
+fn finding(finding: Diagnostic, go_to: Callback<(u32, u32)>) -> Item {
+    let own = key(&finding);
+    let make = move || {
+        let (line, column) = (finding.line, finding.column);
+        let (class, kind) = if finding.is_error() { ("error", "Error") } else { ("warning", "Note") };
+        let place = match column {
+            0 => format!("line {line}"),
+            _ => format!("line {line}, column {column}"),
+        };
+        let on = act(move || go_to.run((line, column)));
+        view! {
+            <li class=class>
+                <span class="finding-kind">{kind}</span>
+                <span>
+                    {(line > 0).then(|| view! { <Button class="quiet" on=on words=place /> })}
+                    {format!("{} {}", finding.message, finding.remedy)}
+                </span>
+            </li>
+        }
+    };
+    (own, make.into())
 }
 
 #[cfg(test)]
@@ -131,6 +134,12 @@ mod tests {
         assert_eq!(utf16_offset(text, 2, 2), 5);
         assert_eq!(utf16_offset(text, 3, 9), 8);
         assert_eq!(utf16_offset(text, 99, 1), 8);
+    }
+
+    #[test]
+    fn line_numbers_carry_the_worst_finding_of_their_line() {
+        let marks = marks(&[Diagnostic::error(2, 1, "", ""), Diagnostic::warning(3, 1, "", "")]);
+        assert_eq!(gutter(3, &marks), "<li>1</li><li class=\"error\">2</li><li class=\"warning\">3</li>");
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The numbers of both policies in the terms of fio, iostat and btt.
 
 use super::compare::percentile;
+use super::control::text;
+use super::table::{Cell, Row, Rows};
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
 use mqscope_core::report::{QueueReport, Report};
 
 /// A row: term, what it is, value, how it is said.
-struct Row {
+struct Term {
     term: &'static str,
     help: &'static str,
     value: fn(&Report) -> f64,
@@ -19,8 +21,8 @@ const fn row(
     help: &'static str,
     value: fn(&Report) -> f64,
     say: fn(f64) -> String,
-) -> Row {
-    Row { term, help, value, say }
+) -> Term {
+    Term { term, help, value, say }
 }
 
 /// Sum over all disks.
@@ -35,7 +37,7 @@ fn mean(report: &Report, f: fn(&QueueReport) -> f64) -> f64 {
     if total > 0.0 { weighted / total } else { f64::NAN }
 }
 
-const FIO: &[Row] = &[
+const FIO: &[Term] = &[
     row("IOPS", "I/Os that the application saw complete, per second", |r| r.total.iops, words::short),
     row("BW", "Bytes of them per second", |r| r.total.bandwidth, words::bandwidth),
     row(
@@ -56,7 +58,7 @@ const FIO: &[Row] = &[
     row("lat avg", "Both latencies together", |r| r.total.lat.mean_ns, words::span),
 ];
 
-const IOSTAT: &[Row] = &[
+const IOSTAT: &[Term] = &[
     row(
         "r/s + w/s",
         "Requests completed per second, all disks",
@@ -92,7 +94,7 @@ const IOSTAT: &[Row] = &[
     ),
 ];
 
-const BTT: &[Row] = &[
+const BTT: &[Term] = &[
     row("Q2G", "Waiting for a request, that is for a tag", |r| mean(r, |q| q.phases.q2g_ns), words::span),
     row("G2I", "In the plug", |r| mean(r, |q| q.phases.g2i_ns), words::span),
     row(
@@ -105,7 +107,7 @@ const BTT: &[Row] = &[
     row("Q2C", "The whole way", |r| mean(r, |q| q.phases.q2c_ns), words::span),
 ];
 
-const CPU: &[Row] = &[
+const CPU: &[Term] = &[
     row("busy", "Share of all CPU time that is used", |r| r.cpu.busy_percent / 100.0, words::percent),
     row("user", "User time per I/O", |r| r.cpu.user_ns, words::span),
     row(
@@ -125,7 +127,7 @@ const CPU: &[Row] = &[
     ),
 ];
 
-const HCTX: &[Row] = &[
+const HCTX: &[Term] = &[
     row("issued directly", "Share of requests that never stopped in a list", direct_share, words::percent),
     row(
         "by another CPU",
@@ -155,7 +157,7 @@ fn foreign_share(report: &Report) -> f64 {
 #[component]
 pub fn Figures() -> impl IntoView {
     let session = Session::here();
-    let state = move || {
+    let progress = text(move || {
         let shares = session.numbers.map(|n| n.with(|n| n.as_ref().map_or(0.0, |n| n.share)));
         let least = shares[0].min(shares[1]);
         if least >= 1.0 {
@@ -163,81 +165,63 @@ pub fn Figures() -> impl IntoView {
         } else {
             format!("{} of both runs simulated; the numbers still grow.", words::percent(least))
         }
-    };
-    let warnings = Memo::new(move |_| {
-        let of = |i: usize| {
-            session.numbers[i].with(|n| n.as_ref().map(|n| n.report.warnings.clone()).unwrap_or_default())
-        };
-        let mut all = of(0);
-        all.extend(of(1));
+    });
+    let source = text(move || {
+        let preset = session.preset();
+        match (session.config.read().job.is_some(), preset.source) {
+            (true, _) | (_, "") => String::new(),
+            (false, source) => format!("Published: {source}. Assumed here: {}.", preset.assumed),
+        }
+    });
+    let warnings = text(move || {
+        let mut all: Vec<String> = Vec::new();
+        for numbers in session.numbers {
+            numbers.with(|n| all.extend(n.iter().flat_map(|n| n.report.warnings.iter().cloned())));
+        }
         all.sort();
         all.dedup();
-        all
+        all.join(" ")
     });
+    let tables = [("fio", FIO), ("iostat", IOSTAT), ("btt", BTT), ("CPU time", CPU), ("hctx", HCTX)];
     view! {
         <section class="panel figures" id="numbers" aria-labelledby="numbers-title">
             <div class="panel-head">
                 <h2 id="numbers-title">"Numbers"</h2>
-                <p class="panel-note">{state}</p>
+                <p class="panel-note">{progress}</p>
             </div>
-            <p class="panel-note">
-                {move || {
-                    let preset = session.preset();
-                    let own = session.config.read().job.is_some();
-                    (!own && !preset.source.is_empty())
-                        .then(|| format!("Published: {}. Assumed here: {}.", preset.source, preset.assumed))
-                }}
-            </p>
+            <p class="panel-note">{source}</p>
             <div class="figure-tables">
-                <FigureTable title="fio" rows=FIO />
-                <FigureTable title="iostat" rows=IOSTAT />
-                <FigureTable title="btt" rows=BTT />
-                <FigureTable title="CPU time" rows=CPU />
-                <FigureTable title="hctx" rows=HCTX />
+                {tables.map(|(title, terms)| view! { <FigureTable title terms /> }).collect_view()}
             </div>
-            <ul class="warnings">
-                <For each=move || warnings.get() key=|w| w.clone() let(warning)>
-                    <li>{warning}</li>
-                </For>
-            </ul>
+            <p class="warnings">{warnings}</p>
         </section>
     }
 }
 
+const HEAD: &str = "<tr><th scope=col><span class=hidden-text>Term</span></th>\
+    <th scope=col class=num><span class='badge A'>A</span></th><th scope=col class=num><span class='badge B'>B</span></th>\
+    <th scope=col class='num change'>B against A</th></tr>";
+
 #[component]
-fn FigureTable(title: &'static str, rows: &'static [Row]) -> impl IntoView {
+fn FigureTable(title: &'static str, terms: &'static [Term]) -> impl IntoView {
     let session = Session::here();
-    let value = move |side: usize, f: fn(&Report) -> f64| {
-        session.numbers[side].with(|n| n.as_ref().map_or(f64::NAN, |n| f(&n.report)))
-    };
+    let rows = Signal::derive(move || {
+        let sides = session.numbers.map(|n| n.get());
+        let value =
+            |side: usize, f: fn(&Report) -> f64| sides[side].as_ref().map_or(f64::NAN, |n| f(&n.report));
+        let row = |t: &Term| {
+            let [a, b] = [0, 1].map(|side| value(side, t.value));
+            let change = Cell { class: "num change", ..Cell::words(words::change(a, b).unwrap_or_default()) };
+            let term = Cell { help: t.help, ..Cell::head(t.term) };
+            Row::by_content(vec![term, Cell::num((t.say)(a)), Cell::num((t.say)(b)), change])
+        };
+        terms.iter().map(row).collect::<Vec<_>>()
+    });
     view! {
         <table class="figure-table">
             <caption>{title}</caption>
-            <thead>
-                <tr>
-                    <th scope="col"><span class="hidden-text">"Term"</span></th>
-                    <th scope="col" class="num"><span class="badge A">"A"</span></th>
-                    <th scope="col" class="num"><span class="badge B">"B"</span></th>
-                    <th scope="col" class="num change">"B against A"</th>
-                </tr>
-            </thead>
-            <tbody>
-                {rows
-                    .iter()
-                    .map(|r| {
-                        view! {
-                            <tr>
-                                <th scope="row"><span title=r.help>{r.term}</span></th>
-                                <td class="num">{move || (r.say)(value(0, r.value))}</td>
-                                <td class="num">{move || (r.say)(value(1, r.value))}</td>
-                                <td class="num change">
-                                    {move || words::change(value(0, r.value), value(1, r.value))}
-                                </td>
-                            </tr>
-                        }
-                    })
-                    .collect_view()}
-            </tbody>
+            <thead inner_html=HEAD></thead>
+            <Rows rows />
         </table>
     }
 }

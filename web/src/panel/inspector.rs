@@ -1,6 +1,7 @@
 //! One request: where it has been, how long, what it waits for.
 
-use super::icon::{Icon, Shape};
+use super::control::{Button, act, text};
+use super::icon::Shape;
 use crate::scene::{NEVER, NONE, Request, StoryKind, StoryLine};
 use crate::session::Session;
 use crate::words;
@@ -26,79 +27,70 @@ pub fn Inspector() -> impl IntoView {
     let shown = Memo::new(move |_| {
         session.beat.track();
         let rq = session.selected.get()?;
-        session.with_player(|p| {
-            let scene = p.scene();
-            scene.request(rq).map(|r| show(r, scene, p.now_ns()))
-        })?
+        session.with_player(|p| p.scene().request(rq).map(|r| show(r, p.scene(), p.now_ns())))?
     });
-    let missing = Memo::new(move |_| session.selected.get().is_some() && shown.read().is_none());
+    let title = text(move || {
+        shown.read().as_ref().map_or_else(|| String::from("Request"), |s| format!("Request {}", s.rq))
+    });
+    let deselect = move || {
+        let on = act(move || session.select(None));
+        session
+            .selected
+            .get()
+            .map(|_| view! { <Button class="quiet" on=on shape=Shape::Close name="Deselect".into() /> })
+    };
+    let body = move || match shown.get() {
+        Some(shown) => story(shown),
+        None => {
+            let text = if session.selected.get().is_some() { GONE } else { NONE_YET };
+            view! { <p class="empty">{text}</p> }.into_any()
+        }
+    };
     view! {
         <section class="panel inspector" id="inspector" aria-labelledby="inspector-title">
             <div class="panel-head">
-                <h2 id="inspector-title">
-                    {move || shown.read().as_ref().map_or_else(|| String::from("Request"), |s| format!("Request {}", s.rq))}
-                </h2>
+                <h2 id="inspector-title">{title}</h2>
                 <span class="buttons">
-                    <button type="button" class="quiet" aria-keyshortcuts="n" on:click=move |_| session.select_next()>
-                        "Next"
-                    </button>
-                    <Show when=move || session.selected.get().is_some()>
-                        <button type="button" class="quiet" on:click=move |_| session.select(None)>
-                            <Icon shape=Shape::Close />
-                            <span class="hidden-text">"Deselect"</span>
-                        </button>
-                    </Show>
+                    <Button class="quiet" on=act(move || session.select_next()) words=String::from("Next") keys="n" />
+                    {deselect}
                 </span>
             </div>
-            {move || match shown.get() {
-                Some(shown) => story(shown).into_any(),
-                None => {
-                    let text = if missing.get() {
-                        "This request is not under way here: it has not come yet, or it finished long ago. Move the playhead, or take the next one."
-                    } else {
-                        "Click a request on the stage, or press n, to see where it has been, how long it took and what it waits for. Press s to follow it stage by stage."
-                    };
-                    view! { <p class="empty">{text}</p> }.into_any()
-                }
-            }}
+            {body}
         </section>
     }
 }
 
-fn story(shown: Shown) -> impl IntoView {
+const NONE_YET: &str = "Click a request on the stage, or press n, to see where it has been, how long it took and what it \
+                        waits for. Press s to follow it stage by stage.";
+const GONE: &str = "This request is not under way here: it has not come yet, or it finished long ago. Move the playhead, \
+                    or take the next one.";
+
+fn story(shown: Shown) -> AnyView {
     let total = shown.phases.iter().map(|(_, ns)| ns).sum::<u64>().max(1) as f64;
+    let phases: String = shown
+        .phases
+        .iter()
+        .filter(|(_, ns)| *ns > 0)
+        .map(|(name, ns)| {
+            let grow = (*ns as f64 / total).max(0.02);
+            format!(
+                "<span class=\"phase {}\" style=\"flex-grow:{grow:.4}\">{name}</span>",
+                name.to_lowercase()
+            )
+        })
+        .collect();
+    let fact = |(term, value): (&'static str, String)| view! { <div><dt>{term}</dt><dd>{value}</dd></div> };
     view! {
         <p class="request-what">{shown.what}</p>
-        <div class="phases" role="img" aria-label=phase_text(&shown.phases)>
-            {shown
-                .phases
-                .iter()
-                .filter(|(_, ns)| *ns > 0)
-                .map(|(name, ns)| {
-                    view! {
-                        <span
-                            class=format!("phase {}", name.to_lowercase())
-                            style:flex-grow=format!("{:.4}", (*ns as f64 / total).max(0.02))
-                        >
-                            {*name}
-                        </span>
-                    }
-                })
-                .collect_view()}
-        </div>
-        <dl class="facts">
-            {shown
-                .facts
-                .into_iter()
-                .map(|(term, value)| view! { <div><dt>{term}</dt><dd>{value}</dd></div> })
-                .collect_view()}
-        </dl>
-        {(!shown.lost.is_empty()).then(|| view! { <p class="lost">{format!("CPU time lost on it: {}.", shown.lost)}</p> })}
+        <div class="phases" role="img" aria-label=phase_text(&shown.phases) inner_html=phases></div>
+        <dl class="facts">{shown.facts.into_iter().map(fact).collect_view()}</dl>
+        <p class="lost">{shown.lost}</p>
         <ol class="story" tabindex="0" aria-label="Its way so far">
             {shown.lines.into_iter().map(line).collect_view()}
         </ol>
-        {shown.over.then(|| view! { <p class="empty">"It is over."</p> })}
+        <p class="empty">{if shown.over { "It is over." } else { "" }}</p>
     }
+    .into_any()
 }
 
 fn line(line: StoryLine) -> impl IntoView {
@@ -108,18 +100,14 @@ fn line(line: StoryLine) -> impl IntoView {
         StoryKind::Device => "device",
         StoryKind::End => "end",
     };
+    let time = format!("{}{}", words::span(line.for_ns as f64), if line.ongoing { " so far" } else { "" });
     view! {
-        <li class=class class:ongoing=line.ongoing>
+        <li class=format!("{class}{}", if line.ongoing { " ongoing" } else { "" })>
             <span class="story-letter">{line.letter}</span>
             <span class="story-what">
-                {line.what}
-                {(!line.cause.is_empty()).then(|| view! { <span class="story-cause">{line.cause}</span> })}
-                {(!line.function.is_empty()).then(|| view! { <code>{line.function}</code> })}
+                {line.what} <span class="story-cause">{line.cause}</span> <code>{line.function}</code>
             </span>
-            <span class="story-time">
-                {words::span(line.for_ns as f64)}
-                {line.ongoing.then_some(" so far")}
-            </span>
+            <span class="story-time">{time}</span>
         </li>
     }
 }
@@ -181,7 +169,10 @@ fn show(r: &Request, scene: &crate::scene::Scene, now: u64) -> Shown {
         ),
         facts,
         phases,
-        lost: scene.lost_in_words(r),
+        lost: Some(scene.lost_in_words(r))
+            .filter(|lost| !lost.is_empty())
+            .map(|lost| format!("CPU time lost on it: {lost}."))
+            .unwrap_or_default(),
         lines: scene.story_of(r),
         over: matches!(r.spot, crate::scene::Spot::Done(_)),
     }

@@ -1,29 +1,33 @@
 //! What is on, in a title and one paragraph that says what to look at.
 
+use super::control::{Choice, text};
 use crate::preset;
 use crate::session::Session;
 use leptos::prelude::*;
+
+/// Caption of a job that is no preset's.
+const OWN: &str = "The machine, the disks and the two policies are those of the scenario; the job is the one in the \
+                   editor below. Watch where requests stand still, and which lock or list they stand at.";
 
 /// Title and caption.
 #[component]
 pub fn Intro() -> impl IntoView {
     let session = Session::here();
-    let preset = Memo::new(move |_| session.config.with(|c| c.preset.clone()));
-    let own_job = Memo::new(move |_| session.config.with(|c| c.job.is_some()));
-    let now = move || preset::find(&preset.read()).unwrap_or_else(preset::first);
+    let words = move |own: &'static str, of: fn(&preset::Preset) -> &'static str| {
+        text(move || {
+            session
+                .config
+                .with(|c| match &c.job {
+                    Some(_) => own,
+                    None => of(preset::find(&c.preset).unwrap_or_else(preset::first)),
+                })
+                .into()
+        })
+    };
     view! {
         <section class="intro" aria-labelledby="title">
-            <h1 id="title">{move || if own_job.get() { "Your own job" } else { now().title }}</h1>
-            <p class="caption">
-                {move || {
-                    if own_job.get() {
-                        "The machine, the disks and the two policies are those of the scenario; the job is the one in the \
-                         editor below. Watch where requests stand still, and which lock or list they stand at."
-                    } else {
-                        now().caption
-                    }
-                }}
-            </p>
+            <h1 id="title">{words("Your own job", |p| p.title)}</h1>
+            <p class="caption">{words(OWN, |p| p.caption)}</p>
         </section>
     }
 }
@@ -32,26 +36,16 @@ pub fn Intro() -> impl IntoView {
 #[component]
 pub fn PresetChoice() -> impl IntoView {
     let session = Session::here();
-    let preset = Memo::new(move |_| session.config.with(|c| c.preset.clone()));
+    let options = preset::all().iter().map(|p| (p.name.into(), p.title.into())).collect();
+    let choose = Callback::new(move |name: String| {
+        session.load_preset(&name);
+        // To the stage: off screen it would not move.
+        window().scroll_to_with_x_and_y(0.0, 0.0);
+    });
     view! {
         <p class="field inline choice">
             <label for="preset">"Scenario"</label>
-            <select id="preset" on:change:target=move |e| {
-                session.load_preset(&e.target().value());
-                // To the stage: off screen it would not move.
-                window().scroll_to_with_x_and_y(0.0, 0.0);
-            }>
-                {preset::all()
-                    .iter()
-                    .map(|p| {
-                        view! {
-                            <option value=p.name prop:selected=move || *preset.read() == p.name>
-                                {p.title}
-                            </option>
-                        }
-                    })
-                    .collect_view()}
-            </select>
+            <Choice id="preset".into() options value=text(move || session.config.read().preset.clone()) on=choose />
         </p>
     }
 }

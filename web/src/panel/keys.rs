@@ -1,6 +1,7 @@
 //! Single keys, and the sheet that lists them.
 
-use super::icon::{Icon, Shape};
+use super::control::{Button, Switch, act};
+use super::icon::Shape;
 use crate::config::Side;
 use crate::session::Session;
 use leptos::ev;
@@ -98,42 +99,28 @@ pub fn KeySheet(
     node: NodeRef<Dialog>,
 ) -> impl IntoView {
     let session = Session::here();
-    let close = move |_| {
+    let close = act(move || {
         if let Some(dialog) = node.get_untracked() {
             dialog.close();
         }
-    };
+    });
+    let list: String = KEYS
+        .iter()
+        .map(|(keys, what)| {
+            let keys: String = keys.split(' ').map(|k| format!("<kbd>{k}</kbd>")).collect();
+            format!("<div><dt>{keys}</dt><dd>{what}</dd></div>")
+        })
+        .collect();
+    let switch = Callback::new(move |on| session.keys_on.set(on));
     view! {
         <dialog class="sheet" node_ref=node aria-labelledby="keys-title">
             <div class="panel-head">
                 <h2 id="keys-title">"Keys"</h2>
-                <button type="button" class="quiet" on:click=close>
-                    <Icon shape=Shape::Close />
-                    <span class="hidden-text">"Close"</span>
-                </button>
+                <Button class="quiet" on=close shape=Shape::Close name="Close".into() />
             </div>
-            <dl class="keys">
-                {KEYS
-                    .iter()
-                    .map(|(keys, what)| {
-                        view! {
-                            <div>
-                                <dt>{keys.split(' ').map(|k| view! { <kbd>{k}</kbd> }).collect_view()}</dt>
-                                <dd>{*what}</dd>
-                            </div>
-                        }
-                    })
-                    .collect_view()}
-            </dl>
+            <dl class="keys" inner_html=list></dl>
             <p class="field inline">
-                <input
-                    type="checkbox"
-                    role="switch"
-                    class="switch"
-                    id="keys-on"
-                    prop:checked=session.keys_on
-                    on:change:target=move |e| session.keys_on.set(e.target().checked())
-                />
+                <Switch id="keys-on".into() value=session.keys_on on=switch />
                 <label for="keys-on">"Single letters and signs work as keys"</label>
             </p>
         </dialog>

@@ -1,9 +1,11 @@
 //! One policy knob: its control, what it does, and whether it differs from the kernel row.
 
-use super::icon::{Icon, Shape};
+use super::control::{Button, Choice, Line, Switch, act, state, text};
+use super::icon::Shape;
+use crate::config::Rules;
 use crate::session::Session;
 use leptos::prelude::*;
-use mqscope_core::kernel::{self, KnobInfo};
+use mqscope_core::kernel;
 
 /// `dispatch_mode` as people read it.
 pub(super) fn title(name: &str) -> String {
@@ -14,120 +16,99 @@ pub(super) fn title(name: &str) -> String {
     text
 }
 
+/// A control with its label, its help, and whether it was changed.
+#[component]
+pub(super) fn Setting(
+    /// Id of the control.
+    id: String,
+    /// Words before it.
+    label: String,
+    /// The long explanation, under the pointer.
+    #[prop(optional)]
+    long: &'static str,
+    /// One line below.
+    help: Signal<String>,
+    /// Whether it differs from what it would be by itself.
+    changed: Signal<bool>,
+    /// Puts it back, with the button's name.
+    #[prop(optional)]
+    reset: Option<(String, Callback<()>)>,
+    /// The control.
+    children: Children,
+) -> impl IntoView {
+    let help_id = format!("{id}-help");
+    let button = move || {
+        let (name, on) = reset.clone().filter(|_| changed.get())?;
+        Some(view! { <Button class="quiet knob-reset" on=on shape=Shape::Reset name=name /> })
+    };
+    view! {
+        <div class="knob" class:overridden=changed>
+            <label for=id title=long>{label}</label>
+            <span class="knob-control">{children()} {button}</span>
+            <p class="knob-help" id=help_id>{help}</p>
+        </div>
+    }
+}
+
 /// A knob by its name.
 #[component]
-pub fn Knob(
+pub(super) fn Knob(
     /// The knob's own name.
     name: &'static str,
     /// For people; the name itself where there is nothing better.
-    #[prop(optional, into)]
-    label: Option<String>,
+    #[prop(optional)]
+    label: Option<&'static str>,
     /// Rules in force, for the value.
-    rules: Memo<crate::config::Rules>,
+    rules: Memo<Rules>,
     /// In place of the knob's own description.
     #[prop(optional)]
     help: Option<&'static str>,
     /// What stands in the id, as the same knob may be on the page twice.
     place: &'static str,
-) -> impl IntoView {
+) -> AnyView {
     let session = Session::here();
-    let info =
-        Memo::new(move |_| rules.read().knobs().list().into_iter().find(|k| k.name == name).map(Info::from));
-    let overridden = Memo::new(move |_| rules.read().set.contains_key(name));
-    let row_value = move || {
-        let row = kernel::row(&rules.read().kernel)?;
-        row.knobs.list().into_iter().find(|k| k.name == name).map(|k| k.value)
+    let Some(first) = rules.with_untracked(|r| r.knobs().list()).into_iter().find(|k| k.name == name) else {
+        return ().into_any();
     };
+    let value = text(move || value_of(name, &rules.read()));
     let id = format!("{place}-{name}");
-    let help_id = format!("{id}-help");
-    let Some(first) = info.get_untracked() else { return ().into_any() };
-    let value = Memo::new(move |_| info.read().as_ref().map(|i| i.value.clone()).unwrap_or_default());
+    let described = format!("{id}-help");
+    let set = Callback::new(move |value: String| session.set_knob(name, &value));
+    let reset = act(move || {
+        let row = kernel::row(&rules.read_untracked().kernel);
+        if let Some(knob) = row.and_then(|r| r.knobs.list().into_iter().find(|k| k.name == name)) {
+            session.set_knob(name, &knob.value);
+        }
+    });
     let control = match first.kind {
-        "bool" => view! {
-            <input
-                type="checkbox"
-                role="switch"
-                class="switch"
-                id=id.clone()
-                aria-describedby=help_id.clone()
-                prop:checked=move || *value.read() == "true"
-                on:change:target=move |e| session.set_knob(name, if e.target().checked() { "true" } else { "false" })
-            />
+        "bool" => {
+            let on = state(move || value.with(|v| v == "true"));
+            let set =
+                Callback::new(move |on: bool| session.set_knob(name, if on { "true" } else { "false" }));
+            view! { <Switch id=id.clone() help=described value=on on=set /> }.into_any()
         }
-        .into_any(),
-        "number" => view! {
-            <input
-                type="number"
-                min=0
-                max=u32::MAX
-                id=id.clone()
-                aria-describedby=help_id.clone()
-                prop:value=value
-                on:change:target=move |e| session.set_knob(name, &e.target().value())
-            />
+        "number" => view! { <Line id=id.clone() kind="number" help=described value on=set /> }.into_any(),
+        _ => {
+            let options = first.choices.iter().map(|c| (c.to_string(), c.replace('-', " "))).collect();
+            view! { <Choice id=id.clone() help=described options value on=set /> }.into_any()
         }
-        .into_any(),
-        _ => view! {
-            <select
-                id=id.clone()
-                aria-describedby=help_id.clone()
-                on:change:target=move |e| session.set_knob(name, &e.target().value())
-            >
-                {first
-                    .choices
-                    .iter()
-                    .map(|choice| {
-                        view! {
-                            <option value=*choice prop:selected=move || *value.read() == *choice>
-                                {choice.replace('-', " ")}
-                            </option>
-                        }
-                    })
-                    .collect_view()}
-            </select>
-        }
-        .into_any(),
     };
+    let words = help.unwrap_or(first.help);
     view! {
-        <div class="knob" class:overridden=overridden>
-            <label for=id.clone() title=first.help>{label.unwrap_or_else(|| title(name))}</label>
-            <span class="knob-control">
-                {control}
-                <Show when=move || overridden.get()>
-                    <button
-                        type="button"
-                        class="quiet knob-reset"
-                        title=move || format!("Back to {} of kernel {}", row_value().unwrap_or_default(), rules.read().kernel)
-                        on:click=move |_| {
-                            if let Some(value) = row_value() {
-                                session.set_knob(name, &value);
-                            }
-                        }
-                    >
-                        <Icon shape=Shape::Reset />
-                        <span class="hidden-text">
-                            {format!("Reset {}", name.replace('_', " "))}
-                        </span>
-                    </button>
-                </Show>
-            </span>
-            <p class="knob-help" id=help_id>{help.unwrap_or(first.help)}</p>
-        </div>
+        <Setting
+            id=id
+            label=label.map_or_else(|| title(name), String::from)
+            long=first.help
+            help=text(move || words.into())
+            changed=state(move || rules.read().set.contains_key(name))
+            reset=(format!("Reset {}", name.replace('_', " ")), reset)
+        >
+            {control}
+        </Setting>
     }
     .into_any()
 }
 
-/// [`KnobInfo`] that can be compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Info {
-    kind: &'static str,
-    choices: &'static [&'static str],
-    help: &'static str,
-    value: String,
-}
-
-impl From<KnobInfo> for Info {
-    fn from(k: KnobInfo) -> Self {
-        Self { kind: k.kind, choices: k.choices, help: k.help, value: k.value }
-    }
+fn value_of(name: &str, rules: &Rules) -> String {
+    rules.knobs().list().into_iter().find(|k| k.name == name).map(|k| k.value).unwrap_or_default()
 }

@@ -4,6 +4,7 @@
 mod charts;
 mod compare;
 mod contention;
+mod control;
 mod editor;
 mod figures;
 mod header;
@@ -16,6 +17,7 @@ mod log;
 mod notices;
 mod policy;
 mod stage;
+mod table;
 mod timeline;
 mod transport;
 mod workload;

@@ -1,6 +1,8 @@
 //! Messages to the user, and the quiet voice for screen readers.
 
-use super::icon::{Icon, Shape};
+use super::control::{Button, act, text};
+use super::icon::Shape;
+use super::table::{Item, List, key};
 use crate::session::Session;
 use leptos::prelude::*;
 
@@ -8,28 +10,23 @@ use leptos::prelude::*;
 #[component]
 pub fn Notices() -> impl IntoView {
     let session = Session::here();
-    let list = move || session.notices.get().into_iter().enumerate();
+    let notice = move |message: String| -> Item {
+        let (own, shown) = (key(&message), message.clone());
+        let dismiss = act(move || session.notices.update(|n| n.retain(|m| *m != message)));
+        let make = move || {
+            view! {
+                <p class="notice">
+                    <span>{shown}</span>
+                    <Button class="quiet" on=dismiss shape=Shape::Close name="Dismiss".into() />
+                </p>
+            }
+        };
+        (own, make.into())
+    };
+    let items = Callback::new(move |()| session.notices.get().into_iter().map(notice).collect::<Vec<_>>());
     view! {
         <div class="notices" role="status">
-            <For each=list key=|(i, text)| (*i, text.clone()) let((index, text))>
-                <p class="notice">
-                    <span>{text}</span>
-                    <button
-                        type="button"
-                        class="quiet"
-                        on:click=move |_| {
-                            session.notices.update(|n| {
-                                if index < n.len() {
-                                    n.remove(index);
-                                }
-                            });
-                        }
-                    >
-                        <Icon shape=Shape::Close />
-                        <span class="hidden-text">"Dismiss"</span>
-                    </button>
-                </p>
-            </For>
+            <List items />
         </div>
     }
 }
@@ -38,9 +35,6 @@ pub fn Notices() -> impl IntoView {
 #[component]
 pub fn Announcer() -> impl IntoView {
     let session = Session::here();
-    view! {
-        <p class="hidden-text" role="status" aria-live="polite">
-            {move || if session.playing.get() { String::new() } else { session.said.get() }}
-        </p>
-    }
+    let said = text(move || if session.playing.get() { String::new() } else { session.said.get() });
+    view! { <p class="hidden-text" role="status" aria-live="polite">{said}</p> }
 }

@@ -1,5 +1,7 @@
 //! The stage: the picture, what stands in it for keyboards and screen readers, and what the marks mean.
 
+use super::control::text;
+use super::table::{Item, List, key};
 use crate::app::{Calm, Dark};
 use crate::draw::canvas::StageCanvas;
 use crate::draw::layout::{BoxId, LayoutBox};
@@ -100,12 +102,21 @@ pub fn Stage(children: Children) -> impl IntoView {
         session.beat.track();
         session.with_player(|p| now::sentence(p.scene())).unwrap_or_default()
     });
-    let part_text = Memo::new(move |_| {
+    let part_text = text(move || {
         session.beat.track();
-        let part = part.get()?;
+        let Some(part) = part.get() else {
+            return String::from("Click a request, a queue, a lock or a device to see what it holds.");
+        };
         let state = session.with_player(|p| now::part(p.scene(), &part.id)).unwrap_or_default();
-        Some((part.label, part.text, state))
+        let now = if state.is_empty() { String::new() } else { format!(" Now: {state}.") };
+        format!("{}. {}.{now}", part.label, part.text)
     });
+    let legend: String = LEGEND
+        .iter()
+        .map(|(class, words)| {
+            format!("<li><i class=\"sample {class}\" aria-hidden=\"true\"></i>{words}</li>")
+        })
+        .collect();
     view! {
         <section class="stage-box" id="stage" aria-labelledby="stage-title">
             <h2 id="stage-title" tabindex="-1" class="hidden-text">"Stage"</h2>
@@ -118,29 +129,12 @@ pub fn Stage(children: Children) -> impl IntoView {
                 ></canvas>
                 <Parts boxes part />
             </div>
-            <p class="stage-now">{caption}</p>
+            <p class="stage-now">{text(move || caption.get())}</p>
             {children()}
             <div class="stage-words">
-                {move || match part_text.get() {
-                    None => view! {
-                        <p class="stage-part">"Click a request, a queue, a lock or a device to see what it holds."</p>
-                    }.into_any(),
-                    Some((label, text, state)) => view! {
-                        <p class="stage-part">
-                            <strong>{label}</strong>
-                            " "
-                            {text}
-                            {(!state.is_empty()).then(|| format!(". Now: {state}."))}
-                        </p>
-                    }.into_any(),
-                }}
+                <p class="stage-part">{part_text}</p>
             </div>
-            <ul class="legend" aria-label="What the marks mean">
-                {LEGEND
-                    .iter()
-                    .map(|(class, words)| view! { <li><i class=format!("sample {class}") aria-hidden="true"></i>{*words}</li> })
-                    .collect_view()}
-            </ul>
+            <ul class="legend" aria-label="What the marks mean" inner_html=legend></ul>
         </section>
     }
 }
@@ -171,6 +165,37 @@ fn Parts(boxes: RwSignal<Vec<LayoutBox>>, part: RwSignal<Option<LayoutBox>>) -> 
             let _ = button.focus();
         }
     };
+    let item = move |index: usize, b: LayoutBox| -> Item {
+        let own = key((index, &b.id, corners(&b)));
+        let make = move || {
+            let (id, shown) = (b.id.clone(), b.clone());
+            let place =
+                format!("left:{}px;top:{}px;width:{}px;height:{}px", b.rect.x, b.rect.y, b.rect.w, b.rect.h);
+            view! {
+                <button
+                    type="button"
+                    class="part"
+                    tabindex=text(move || String::from(if stop.get() == index { "0" } else { "-1" }))
+                    aria-label=format!("{}. {}", b.label, b.text)
+                    style=place
+                    on:focus=move |_| {
+                        at.set(index);
+                        part.set(Some(shown.clone()));
+                    }
+                    on:click=move |_| {
+                        let first = session.with_player(|p| now::first_in(p.scene(), &id)).flatten();
+                        if first.is_some() {
+                            session.select(first);
+                        }
+                    }
+                ></button>
+            }
+        };
+        (own, make.into())
+    };
+    let items = Callback::new(move |()| {
+        boxes.get().into_iter().enumerate().map(|(index, b)| item(index, b)).collect::<Vec<_>>()
+    });
     view! {
         <div
             class="stage-parts"
@@ -179,33 +204,7 @@ fn Parts(boxes: RwSignal<Vec<LayoutBox>>, part: RwSignal<Option<LayoutBox>>) -> 
             aria-label="Parts of the stage: arrow keys go from one to the next, Enter selects the first request in it"
             on:keydown=on_key
         >
-            <For each=move || boxes.get().into_iter().enumerate() key=|(i, b)| (*i, b.id.clone(), corners(b)) let((index, b))>
-                {
-                    let (id, shown) = (b.id.clone(), b.clone());
-                    view! {
-                        <button
-                            type="button"
-                            class="part"
-                            tabindex=move || if stop.get() == index { "0" } else { "-1" }
-                            aria-label=format!("{}. {}", b.label, b.text)
-                            style:left=format!("{}px", b.rect.x)
-                            style:top=format!("{}px", b.rect.y)
-                            style:width=format!("{}px", b.rect.w)
-                            style:height=format!("{}px", b.rect.h)
-                            on:focus=move |_| {
-                                at.set(index);
-                                part.set(Some(shown.clone()));
-                            }
-                            on:click=move |_| {
-                                let first = session.with_player(|p| now::first_in(p.scene(), &id)).flatten();
-                                if first.is_some() {
-                                    session.select(first);
-                                }
-                            }
-                        ></button>
-                    }
-                }
-            </For>
+            <List items />
         </div>
     }
 }

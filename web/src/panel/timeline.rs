@@ -1,6 +1,7 @@
 //! The whole run in one strip: throughput, marks, policy changes, and the playhead as a slider.
 
-use crate::player::MarkKind;
+use super::control::text;
+use crate::player::{MarkKind, Player};
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
@@ -11,71 +12,44 @@ const HEIGHT: f64 = 100.0;
 /// Positions of the slider.
 const STEPS: f64 = 10_000.0;
 
-/// What the strip shows, rebuilt a few times a second at most.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Strip {
-    width: usize,
-    /// Outline of completed I/Os, and of time spent spinning, as path data.
-    ios: String,
-    spin: String,
-    explored: f64,
-    /// Marks as (share of the run, kind).
-    marks: Vec<(f64, MarkKind)>,
-}
-
 /// The strip and its slider.
 #[component]
 pub fn TimelineBar() -> impl IntoView {
     let session = Session::here();
-    let share = Memo::new(move |_| {
+    let share = move || {
         let frame = session.frame.get();
         if frame.duration_ns == 0 { 0.0 } else { frame.now_ns as f64 / frame.duration_ns as f64 }
-    });
-    let strip = Memo::new(move |_| {
+    };
+    // Rebuilt a few times a second at most; equal pictures are not set again.
+    let picture = Memo::new(move |_| {
         session.beat.track();
-        strip(&session)
+        let side = session.side.get();
+        let changes: Vec<u64> =
+            session.config.with(|c| c.policy(side).changes.iter().map(|c| c.at_ns).collect());
+        session.with_player(|p| picture(p, &changes)).unwrap_or_default()
     });
-    let changes = Memo::new(move |_| {
-        let (side, end) = (session.side.get(), session.frame.get().duration_ns.max(1));
-        session.config.with(|c| {
-            c.policy(side).changes.iter().map(|change| change.at_ns as f64 / end as f64).collect::<Vec<_>>()
-        })
-    });
+    let sought = move |value: String| {
+        if let Ok(value) = value.parse::<f64>() {
+            session.seek((value / STEPS * session.frame.get_untracked().duration_ns as f64) as u64);
+        }
+    };
     view! {
         <div class="timeline">
-            <svg
-                class="timeline-strip"
-                viewBox=move || format!("0 0 {} {HEIGHT}", strip.read().width.max(1))
-                preserveAspectRatio="none"
+            <div class="timeline-picture" aria-hidden="true" inner_html=text(move || picture.get())></div>
+            <div
+                class="timeline-head"
                 aria-hidden="true"
-            >
-                <path class="strip-ios" d=move || strip.read().ios.clone() />
-                <path class="strip-spin" d=move || strip.read().spin.clone() />
-            </svg>
-            <div class="timeline-marks" aria-hidden="true">
-                <For each=move || strip.get().marks key=|(at, kind)| ((at * 1e6) as u64, *kind) let((at, kind))>
-                    <i class=mark_class(kind) style:left=format!("{:.3}%", at * 100.0)></i>
-                </For>
-                <For each=move || changes.get() key=|at| (at * 1e9) as u64 let(at)>
-                    <i class="mark-change" style:left=format!("{:.3}%", at * 100.0)></i>
-                </For>
-            </div>
-            <div class="timeline-head" aria-hidden="true" style:left=move || format!("{:.3}%", share.get() * 100.0)></div>
+                style:left=text(move || format!("{:.3}%", share() * 100.0))
+            ></div>
             <input
                 type="range"
                 class="timeline-range"
                 aria-label="Playhead"
-                min=0
-                max=STEPS
-                step=1
-                prop:value=move || (share.get() * STEPS).round()
-                aria-valuetext=move || words::moment(session.frame.get().now_ns)
-                on:input:target=move |e| {
-                    if let Ok(value) = e.target().value().parse::<f64>() {
-                        let end = session.frame.get_untracked().duration_ns as f64;
-                        session.seek((value / STEPS * end) as u64);
-                    }
-                }
+                min="0"
+                max=format!("{STEPS}")
+                prop:value=text(move || format!("{:.0}", share() * STEPS))
+                aria-valuetext=text(move || words::moment(session.frame.get().now_ns))
+                on:input:target=move |e| sought(e.target().value())
             />
         </div>
     }
@@ -90,44 +64,46 @@ fn mark_class(kind: MarkKind) -> &'static str {
     }
 }
 
-fn strip(session: &Session) -> Strip {
-    session
-        .with_player(|p| {
-            let timeline = p.timeline();
-            let end = p.duration_ns().max(1);
-            let width = ((end / timeline.bucket_ns()) as usize + 1).min(timeline.buckets().len());
-            let buckets = &timeline.buckets()[..width];
-            let top = buckets.iter().map(|b| b.ios).max().unwrap_or(0).max(1);
-            let spin_top = buckets.iter().map(|b| b.spin_ns).max().unwrap_or(0).max(timeline.bucket_ns());
-            let known = (timeline.explored_ns() / timeline.bucket_ns()) as usize;
-            let mut marks = Vec::new();
-            for mark in timeline.marks() {
-                // One of a kind in a hundredth of the run is enough to find the place.
-                let at = mark.at_ns as f64 / end as f64;
-                let near = |(other, kind): &(f64, MarkKind)| *kind == mark.kind && at - other < 0.01;
-                if at <= 1.0 && !marks.iter().rev().take(8).any(near) {
-                    marks.push((at, mark.kind));
-                }
-            }
-            Strip {
-                width,
-                ios: outline(buckets.iter().take(known).map(|b| f64::from(b.ios) / f64::from(top))),
-                spin: outline(buckets.iter().take(known).map(|b| b.spin_ns as f64 / spin_top as f64)),
-                explored: timeline.explored_ns() as f64 / end as f64,
-                marks,
-            }
-        })
-        .unwrap_or_default()
+/// Throughput and time spent spinning, marks and policy changes, as HTML made of numbers only.
+fn picture(p: &Player, changes: &[u64]) -> String {
+    let timeline = p.timeline();
+    let end = p.duration_ns().max(1);
+    let width = ((end / timeline.bucket_ns()) as usize + 1).min(timeline.buckets().len()).max(1);
+    let buckets = &timeline.buckets()[..width];
+    let top = buckets.iter().map(|b| b.ios).max().unwrap_or(0).max(1);
+    let spin_top = buckets.iter().map(|b| b.spin_ns).max().unwrap_or(0).max(timeline.bucket_ns());
+    let known = (timeline.explored_ns() / timeline.bucket_ns()) as usize;
+    let ios = outline(buckets.iter().take(known).map(|b| f64::from(b.ios) / f64::from(top)));
+    let spin = outline(buckets.iter().take(known).map(|b| b.spin_ns as f64 / spin_top as f64));
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {width} {HEIGHT}\" preserveAspectRatio=\"none\">\
+         <path class=\"strip-ios\" d=\"{ios}\"/><path class=\"strip-spin\" d=\"{spin}\"/></svg>"
+    );
+    let mut mark = |class: &str, at: f64| {
+        let _ = write!(out, "<i class=\"{class}\" style=\"left:{:.3}%\"></i>", at * 100.0);
+    };
+    let mut shown: Vec<(f64, MarkKind)> = Vec::new();
+    for m in timeline.marks() {
+        // One of a kind in a hundredth of the run is enough to find the place.
+        let at = m.at_ns as f64 / end as f64;
+        let near = |(other, kind): &(f64, MarkKind)| *kind == m.kind && at - other < 0.01;
+        if at <= 1.0 && !shown.iter().rev().take(8).any(near) {
+            shown.push((at, m.kind));
+            mark(mark_class(m.kind), at);
+        }
+    }
+    for at in changes {
+        mark("mark-change", *at as f64 / end as f64);
+    }
+    out
 }
 
 /// A stepped area over shares of one.
 fn outline(shares: impl Iterator<Item = f64>) -> String {
     let mut path = format!("M0 {HEIGHT}");
-    let mut x = 0;
-    for share in shares {
+    for (x, share) in shares.enumerate() {
         let y = HEIGHT * (1.0 - 0.9 * share.clamp(0.0, 1.0));
         let _ = write!(path, "V{y:.1}H{}", x + 1);
-        x += 1;
     }
     let _ = write!(path, "V{HEIGHT}Z");
     path

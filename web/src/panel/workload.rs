@@ -1,10 +1,13 @@
 //! The job: text, what its reader says, what it asks for, and the machine it runs on.
 
+use super::control::{Button, Choice, Line, act, state, text};
 use super::editor::Editor;
+use super::table::{Item, List, key};
 use crate::job;
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
+use mqscope_core::format::fio::Ask;
 use mqscope_core::host::MACHINES;
 use mqscope_core::scenario::DURATION_MAX_NS;
 use wasm_bindgen::JsCast;
@@ -15,15 +18,34 @@ use wasm_bindgen_futures::JsFuture;
 pub fn Workload() -> impl IntoView {
     let session = Session::here();
     let over = RwSignal::new(false);
-    let errors = Memo::new(move |_| session.reading.with(job::Reading::errors));
-    let changed = Memo::new(move |_| {
+    let bad = state(move || session.reading.with(|r| r.errors() > 0));
+    let run_state = text(move || {
         let preset = session.preset();
-        session.config.with(|c| c.job.as_deref().unwrap_or(&preset.job) != session.draft.read().as_str())
+        let runs =
+            session.config.with(|c| c.job.as_deref().unwrap_or(&preset.job) == session.draft.read().as_str());
+        String::from(match (bad.get(), runs) {
+            (true, _) => "Mend the errors to run it.",
+            (false, true) => "This is what runs.",
+            (false, false) => "Edited; press Run to use it.",
+        })
+    });
+    let run = act(move || {
+        // What was asked for is to be seen; off screen it would not even move.
+        let stage = document().get_element_by_id("stage-title");
+        if session.run_draft()
+            && let Some(stage) = stage.and_then(|s| s.dyn_into::<web_sys::HtmlElement>().ok())
+        {
+            let _ = stage.focus();
+        }
+    });
+    let back = act(move || {
+        session.draft.set(session.preset().job.clone());
+        session.check_draft();
     });
     view! {
         <section
             class="panel workload"
-            class:over=over
+            class:over=state(move || over.get())
             id="workload"
             aria-labelledby="workload-title"
             on:dragover=move |e| {
@@ -58,38 +80,9 @@ pub fn Workload() -> impl IntoView {
             <Editor />
             <Asks />
             <div class="run-row">
-                <button
-                    type="button"
-                    class="primary"
-                    disabled=move || { errors.get() > 0 }
-                    on:click=move |_| {
-                        // What was asked for is to be seen; off screen it would not even move.
-                        let stage = document().get_element_by_id("stage-title");
-                        if session.run_draft()
-                            && let Some(stage) = stage.and_then(|s| s.dyn_into::<web_sys::HtmlElement>().ok())
-                        {
-                            let _ = stage.focus();
-                        }
-                    }
-                >
-                    "Run"
-                </button>
-                <button
-                    type="button"
-                    on:click=move |_| {
-                        session.draft.set(session.preset().job.clone());
-                        session.check_draft();
-                    }
-                >
-                    "Back to the scenario's job"
-                </button>
-                <p class="run-state">
-                    {move || match (errors.get(), changed.get()) {
-                        (0, false) => "This is what runs.",
-                        (0, true) => "Edited; press Run to use it.",
-                        _ => "Mend the errors to run it.",
-                    }}
-                </p>
+                <Button class="primary" on=run words=String::from("Run") disabled=bad />
+                <Button class="" on=back words=String::from("Back to the scenario's job") />
+                <p class="run-state">{run_state}</p>
             </div>
             <Place />
         </section>
@@ -120,32 +113,29 @@ fn take_file(session: Session, file: Option<web_sys::File>) {
 fn Asks() -> impl IntoView {
     let session = Session::here();
     let asks = Memo::new(move |_| session.reading.with(|r| r.asks.clone()));
+    let ask = move |ask: Ask| -> Item {
+        let own = key(&ask.name);
+        let make = move || {
+            let (name, id) = (ask.name.clone(), format!("ask-{}", ask.name));
+            let value =
+                text(move || session.config.with(|c| c.answers.get(&name).cloned().unwrap_or_default()));
+            let name = ask.name.clone();
+            let set = Callback::new(move |value: String| session.answer(&name, &value));
+            view! {
+                <p class="field inline">
+                    <label for=id.clone()>{ask.name}</label>
+                    <Line id=id kind="text" value example=ask.hint.unwrap_or_default() on=set />
+                </p>
+            }
+        };
+        (own, make.into())
+    };
+    let items = Callback::new(move |()| asks.get().into_iter().map(ask).collect::<Vec<_>>());
     view! {
-        <Show when=move || !asks.read().is_empty()>
-            <fieldset class="asks">
-                <legend>"The job asks for"</legend>
-                <For each=move || asks.get() key=|ask| ask.name.clone() let(ask)>
-                    {
-                        let (name, hint) = (ask.name, ask.hint);
-                        let (id, shown) = (format!("ask-{name}"), name.clone());
-                        let value = session.config.with_untracked(|c| c.answers.get(&name).cloned().unwrap_or_default());
-                        view! {
-                            <p class="field inline">
-                                <label for=id.clone()>{shown}</label>
-                                <input
-                                    type="text"
-                                    id=id
-                                    maxlength=1000
-                                    placeholder=hint
-                                    value=value
-                                    on:change:target=move |e| session.answer(&name, &e.target().value())
-                                />
-                            </p>
-                        }
-                    }
-                </For>
-            </fieldset>
-        </Show>
+        <fieldset class="asks" hidden=state(move || asks.read().is_empty())>
+            <legend>"The job asks for"</legend>
+            <List items />
+        </fieldset>
     }
 }
 
@@ -153,63 +143,42 @@ fn Asks() -> impl IntoView {
 #[component]
 fn Place() -> impl IntoView {
     let session = Session::here();
-    let machine = Memo::new(move |_| {
+    let machine = text(move || {
         session.config.with(|c| c.machine.clone()).unwrap_or_else(|| session.preset().base.machine.clone())
     });
-    let seed = Memo::new(move |_| session.config.with(|c| c.seed).unwrap_or(1).to_string());
-    let duration = Memo::new(move |_| {
+    let seed =
+        text(move || session.config.with(|c| c.seed).unwrap_or(session.preset().base.seed).to_string());
+    let duration = text(move || {
         words::exact_span(session.config.with(|c| c.duration_ns).unwrap_or(session.preset().base.duration_ns))
     });
-    let set_seed = move |text: &str| match text.trim().parse::<u64>() {
+    let set_machine = Callback::new(move |chosen: String| {
+        let usual = chosen == session.preset().base.machine;
+        session.set_base(|c| c.machine = (!usual).then_some(chosen));
+    });
+    let set_seed = Callback::new(move |text: String| match text.trim().parse::<u64>() {
         Ok(value) => session.set_base(|c| c.seed = Some(value)),
         Err(_) => session.notify("A seed is a whole number, 0 or more."),
-    };
-    let set_duration = move |text: &str| match words::parse_span(text) {
+    });
+    let set_duration = Callback::new(move |text: String| match words::parse_span(&text) {
         Some(ns) if ns >= 1000.0 => {
             session.set_base(|c| c.duration_ns = Some((ns as u64).min(DURATION_MAX_NS)))
         }
         _ => session.notify("Simulated time is written like 500us, 50ms or 2s, up to an hour."),
-    };
+    });
+    let machines = MACHINES.iter().map(|m| (m.name.into(), m.label.into())).collect();
     view! {
         <div class="place">
             <p class="field">
                 <label for="machine">"Machine"</label>
-                <select
-                    id="machine"
-                    on:change:target=move |e| {
-                        let chosen = e.target().value();
-                        let usual = chosen == session.preset().base.machine;
-                        session.set_base(|c| c.machine = (!usual).then_some(chosen));
-                    }
-                >
-                    {MACHINES
-                        .iter()
-                        .map(|m| {
-                            view! {
-                                <option value=m.name prop:selected=move || *machine.read() == m.name>{m.label}</option>
-                            }
-                        })
-                        .collect_view()}
-                </select>
+                <Choice id="machine".into() options=machines value=machine on=set_machine />
             </p>
             <p class="field">
                 <label for="seed">"Seed"</label>
-                <input
-                    type="text"
-                    inputmode="numeric"
-                    id="seed"
-                    prop:value=seed
-                    on:change:target=move |e| set_seed(&e.target().value())
-                />
+                <Line id="seed".into() kind="text" value=seed on=set_seed />
             </p>
             <p class="field">
                 <label for="duration">"Simulated time"</label>
-                <input
-                    type="text"
-                    id="duration"
-                    prop:value=duration
-                    on:change:target=move |e| set_duration(&e.target().value())
-                />
+                <Line id="duration".into() kind="text" value=duration on=set_duration />
             </p>
         </div>
     }

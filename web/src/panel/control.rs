@@ -1,0 +1,169 @@
+//! The controls that all panels are made of. Their properties are plain types, so each exists once in the program
+//! however often it stands on the page.
+
+use super::icon::{Icon, Shape};
+use leptos::prelude::*;
+
+/// Text that changes. One type for all of them: a closure in a view would be a renderer of its own.
+pub(super) fn text(f: impl Fn() -> String + Send + Sync + 'static) -> Signal<String> {
+    Signal::derive(f)
+}
+
+/// A state that changes, for classes and conditions.
+pub(super) fn state(f: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool> {
+    Signal::derive(f)
+}
+
+/// An action without an argument.
+pub(super) fn act(f: impl Fn() + Send + Sync + 'static) -> Callback<()> {
+    Callback::new(move |()| f())
+}
+
+/// A button with words, an icon, or both.
+#[component]
+pub(super) fn Button(
+    /// Class of its looks.
+    class: &'static str,
+    /// What it does.
+    on: Callback<()>,
+    /// Icon before the words.
+    #[prop(optional, into)]
+    shape: Option<Signal<Shape>>,
+    /// Words.
+    #[prop(optional, into)]
+    words: Option<Signal<String>>,
+    /// Name where the words would not do, or where there are none.
+    #[prop(optional)]
+    name: Option<String>,
+    /// Keys that do the same.
+    #[prop(optional)]
+    keys: Option<&'static str>,
+    /// Whether it cannot be used now.
+    #[prop(optional, into)]
+    disabled: Signal<bool>,
+) -> impl IntoView {
+    let title = name.clone().map(|name| match keys {
+        Some(keys) => format!("{name} ({keys})"),
+        None => name,
+    });
+    view! {
+        <button
+            type="button"
+            class=class
+            aria-label=name
+            aria-keyshortcuts=keys
+            title=title
+            disabled=disabled
+            on:click=move |_| on.run(())
+        >
+            {shape.map(|shape| view! { <Icon shape /> })}
+            {words.map(|words| view! { <span class="button-words">{words}</span> })}
+        </button>
+    }
+}
+
+/// A choice among words: the value and what is shown for it.
+#[component]
+pub(super) fn Choice(
+    /// Id, for its label.
+    id: String,
+    /// Id of its description; empty: none.
+    #[prop(optional)]
+    help: String,
+    /// Values and their words.
+    options: Vec<(String, String)>,
+    /// The value chosen.
+    value: Signal<String>,
+    /// What a choice does.
+    on: Callback<String>,
+) -> impl IntoView {
+    let option = move |(own, words): (String, String)| {
+        let (name, chosen) = (own.clone(), state(move || value.with(|v| *v == own)));
+        view! { <option value=name prop:selected=chosen>{words}</option> }
+    };
+    view! {
+        <select id=id aria-describedby=described(help) on:change:target=move |e| on.run(e.target().value())>
+            {options.into_iter().map(option).collect_view()}
+        </select>
+    }
+}
+
+/// A line to write into; `number` or `text`.
+#[component]
+pub(super) fn Line(
+    /// Id, for its label.
+    id: String,
+    /// `number` or `text`.
+    kind: &'static str,
+    /// Id of its description; empty: none.
+    #[prop(optional)]
+    help: String,
+    /// The value now.
+    value: Signal<String>,
+    /// An example, shown while it is empty.
+    #[prop(optional)]
+    example: Option<String>,
+    /// What a new value does.
+    on: Callback<String>,
+) -> impl IntoView {
+    let least = (kind == "number").then_some("0");
+    view! {
+        <input
+            type=kind
+            id=id
+            min=least
+            maxlength=1000
+            placeholder=example
+            autocomplete="off"
+            aria-describedby=described(help)
+            prop:value=value
+            on:change:target=move |e| on.run(e.target().value())
+        />
+    }
+}
+
+/// A switch.
+#[component]
+pub(super) fn Switch(
+    /// Id, for its label.
+    id: String,
+    /// Id of its description; empty: none.
+    #[prop(optional)]
+    help: String,
+    /// Whether it is on.
+    #[prop(into)]
+    value: Signal<bool>,
+    /// What switching does.
+    on: Callback<bool>,
+) -> impl IntoView {
+    view! {
+        <input
+            type="checkbox"
+            role="switch"
+            class="switch"
+            id=id
+            aria-describedby=described(help)
+            prop:checked=value
+            on:change:target=move |e| on.run(e.target().checked())
+        />
+    }
+}
+
+/// One of a few: a radio button with its label.
+#[component]
+pub(super) fn Radio(
+    /// Id, for its label.
+    id: String,
+    /// Group.
+    name: &'static str,
+    /// Whether it is chosen.
+    value: Signal<bool>,
+    /// What choosing does.
+    on: Callback<()>,
+) -> impl IntoView {
+    view! { <input type="radio" name=name id=id prop:checked=value on:change=move |_| on.run(()) /> }
+}
+
+fn described(help: String) -> Option<String> {
+    (!help.is_empty()).then_some(help)
+}

@@ -1,0 +1,128 @@
+//! A table of text, keyed by row, and a keyed list of anything.
+
+use leptos::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A row: what it is known by, and its cells.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    /// Rows with the same key are the same row.
+    pub key: u64,
+    /// Cells from left to right.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cell {
+    /// What it says.
+    pub text: String,
+    /// Class of its looks.
+    pub class: &'static str,
+    /// A second line.
+    pub note: String,
+    /// A longer explanation, under the pointer.
+    pub help: &'static str,
+    /// Whether it names the row.
+    pub head: bool,
+    /// The request it is about: pressing it selects that.
+    pub rq: Option<u32>,
+}
+
+impl Cell {
+    /// A cell that names its row.
+    pub(super) fn head(text: impl Into<String>) -> Self {
+        Self { text: text.into(), head: true, ..Self::default() }
+    }
+
+    /// A number.
+    pub(super) fn num(text: impl Into<String>) -> Self {
+        Self { text: text.into(), class: "num", ..Self::default() }
+    }
+
+    /// Words.
+    pub(super) fn words(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Row {
+    /// A row known by all that it says, so that another text is another row.
+    pub(super) fn by_content(cells: Vec<Cell>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        for cell in &cells {
+            (&cell.text, &cell.note).hash(&mut hasher);
+        }
+        Self { key: hasher.finish(), cells }
+    }
+}
+
+/// The rows as a table body.
+#[component]
+pub(super) fn Rows(
+    /// All rows, in order.
+    rows: Signal<Vec<Row>>,
+    /// What pressing a request does.
+    #[prop(optional)]
+    on_request: Option<Callback<u32>>,
+) -> impl IntoView {
+    let cell = move |cell: Cell| {
+        let Cell { text, class, note, help, head, rq } = cell;
+        let inner = match (rq, on_request) {
+            _ if !help.is_empty() => view! { <span title=help>{text}</span> }.into_any(),
+            (Some(rq), Some(on)) => {
+                view! { <button type="button" class="quiet link" on:click=move |_| on.run(rq)>{text}</button> }.into_any()
+            }
+            _ => text.into_any(),
+        };
+        let note = (!note.is_empty()).then(|| view! { <span class="cell-note">{note}</span> });
+        if head {
+            view! { <th scope="row" class=class>{inner}{note}</th> }.into_any()
+        } else {
+            view! { <td class=class>{inner}{note}</td> }.into_any()
+        }
+    };
+    view! {
+        <tbody>
+            <For each=move || rows.get() key=|row| row.key let(row)>
+                <tr>{row.cells.into_iter().map(cell).collect_view()}</tr>
+            </For>
+        </tbody>
+    }
+}
+
+/// What stands in a [`List`]: a key, and how to make the element.
+pub(super) type Item = (u64, ViewFnOnce);
+
+/// Elements known by their keys; an element is made once for each key.
+#[component]
+pub(super) fn List(
+    /// All elements, in order.
+    items: Callback<(), Vec<Item>>,
+) -> impl IntoView {
+    view! {
+        <For each=move || items.run(()) key=|(key, _)| *key let((_key, make))>
+            {make.run()}
+        </For>
+    }
+}
+
+/// The key of anything that can be hashed.
+pub(super) fn key(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_known_by_what_it_says() {
+        let row = |text: &str| Row::by_content(vec![Cell::head("IOPS"), Cell::num(text)]);
+        assert_eq!(row("1 M").key, row("1 M").key);
+        assert_ne!(row("1 M").key, row("2 M").key);
+        assert_ne!(key("a"), key("b"));
+    }
+}
