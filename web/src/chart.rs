@@ -59,7 +59,17 @@ fn rgb(c: Rgb) -> RGBColor {
     RGBColor(c.0, c.1, c.2)
 }
 
-/// Lowest and highest y with some air, fit for the scale.
+/// Steps of 1, 2 and 5 in each decade from below `low` to above `high`.
+fn steps(low: f64, high: f64) -> Vec<f64> {
+    let first = low.log10().floor() as i32;
+    let all = (first..first + 12).flat_map(|decade| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(decade)));
+    let all: Vec<f64> = all.collect();
+    let from = all.iter().rposition(|s| *s <= low).unwrap_or(0);
+    let to = all.iter().position(|s| *s >= high).unwrap_or(all.len() - 1);
+    all[from..=to.max(from + 1).min(all.len() - 1)].to_vec()
+}
+
+/// Lowest and highest y, on steps that can be labelled; no point of a line is left out.
 pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
     let values = || lines.iter().flat_map(|l| &l.points).map(|p| p.1).filter(|y| y.is_finite());
     let high = values().fold(0.0, f64::max);
@@ -67,9 +77,13 @@ pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
         Scale::Linear => (0.0, if high > 0.0 { high * 1.1 } else { 1.0 }),
         Scale::Log => {
             let low = values().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-            // Whole decades, because those are the steps that get a label.
-            let decade = |y: f64, up: bool| 10f64.powf(if up { y.log10().ceil() } else { y.log10().floor() });
-            if low.is_finite() { (decade(low, false), decade(high * 1.01, true)) } else { (1.0, 10.0) }
+            match low.is_finite() {
+                true => {
+                    let steps = steps(low, high);
+                    (steps[0], steps[steps.len() - 1])
+                }
+                false => (1.0, 10.0),
+            }
         }
     }
 }
@@ -89,7 +103,13 @@ impl Chart<'_> {
         let y = y_range(self.lines, self.scale);
         let drawn = match self.scale {
             Scale::Linear => self.draw_on(&area, ratio, palette, y.0..y.1, 5),
-            Scale::Log => self.draw_on(&area, ratio, palette, (y.0..y.1).log_scale(), 6),
+            Scale::Log => {
+                let mut labels = steps(y.0, y.1);
+                if labels.len() > 8 {
+                    labels.retain(|s| s.log10().fract().abs() < 1e-9);
+                }
+                self.draw_on(&area, ratio, palette, (y.0..y.1).log_scale().with_key_points(labels), 12)
+            }
         };
         if let Err(error) = drawn {
             web_sys::console::warn_1(&format!("a chart could not be drawn: {error}").into());
@@ -150,13 +170,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn steps_enclose_what_is_shown() {
+        assert_eq!(steps(150.0, 900.0), [100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(steps(1.0, 1e30).len(), 36);
+    }
+
+    #[test]
     fn axes_hold_every_point_and_survive_none() {
         let line = |points: &[(f64, f64)]| vec![Line { points: points.to_vec(), broken: false }];
         assert_eq!(y_range(&[], Scale::Linear), (0.0, 1.0));
         assert_eq!(y_range(&[], Scale::Log), (1.0, 10.0));
         assert_eq!(y_range(&line(&[(0.0, 0.0), (1.0, f64::NAN)]), Scale::Log), (1.0, 10.0));
-        let (low, high) = y_range(&line(&[(0.0, 50.0), (1.0, 8000.0)]), Scale::Log);
-        assert!(low < 50.0 && low > 0.0 && high > 8000.0);
+        assert_eq!(y_range(&line(&[(0.0, 60.0), (1.0, 8000.0)]), Scale::Log), (50.0, 10_000.0));
+        assert_eq!(y_range(&line(&[(0.0, 50.0)]), Scale::Log), (50.0, 100.0));
         let (low, high) = y_range(&line(&[(0.0, 100.0)]), Scale::Linear);
         assert!(low == 0.0 && high > 100.0);
     }

@@ -188,7 +188,11 @@ impl Config {
             scenario.machine.clone_from(machine);
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
-        scenario.duration_ns = self.duration_ns.unwrap_or(scenario.duration_ns);
+        if let Some(duration) = self.duration_ns {
+            // A shorter run keeps the greater part of it for measuring.
+            scenario.duration_ns = duration;
+            scenario.warmup_ns = scenario.warmup_ns.min(duration / 5);
+        }
         scenario.knobs()?;
         Ok(scenario)
     }
@@ -251,6 +255,15 @@ mod tests {
         assert_eq!(rules.set.len(), 1);
         rules.set_knob("plug_max", "16");
         assert!(rules.set.is_empty());
+    }
+
+    #[test]
+    fn a_run_may_be_shorter_than_its_preset_s_warm_up() {
+        let preset = crate::preset::first();
+        let config = Config { duration_ns: Some(1_000_000), ..preset.config() };
+        let scenario = config.scenario(&preset.base, Side::A).expect("it builds");
+        assert!(preset.base.warmup_ns > scenario.duration_ns && scenario.warmup_ns < scenario.duration_ns);
+        mqscope_core::Sim::new(&scenario).expect("it runs");
     }
 
     #[test]
