@@ -19,10 +19,17 @@ pub struct Dark(pub Memo<bool>);
 #[derive(Clone, Copy)]
 pub struct Calm(pub Signal<bool>);
 
+const LESS_MOTION: &str = "(prefers-reduced-motion: reduce)";
+
 /// The page.
 #[component]
 pub fn App() -> impl IntoView {
-    let calm = use_media_query("(prefers-reduced-motion: reduce)");
+    // The hook learns the answer a moment later; what plays by itself must know it before it starts.
+    let later = use_media_query(LESS_MOTION);
+    let first = window().match_media(LESS_MOTION).ok().flatten().is_some_and(|m| m.matches());
+    let mounted = RwSignal::new(false);
+    Effect::new(move |_| mounted.set(true));
+    let calm = Signal::derive(move || if mounted.get() { later.get() } else { first });
     provide_context(Calm(calm));
     let session = Session::open(&window().location().hash().unwrap_or_default(), calm);
     provide_context(session);

@@ -9,12 +9,14 @@ use plotters::prelude::*;
 use plotters_canvas::CanvasBackend;
 use web_sys::HtmlCanvasElement;
 
-/// Room left of the plot for its labels, CSS pixels.
-pub const LEFT: u32 = 56;
-/// Room right of the plot, CSS pixels.
-pub const RIGHT: u32 = 14;
-const TOP: u32 = 10;
-const BOTTOM: u32 = 26;
+/// Room left of the plot for its labels, rem.
+pub const LEFT: f64 = 3.5;
+/// Room right of the plot, rem.
+pub const RIGHT: f64 = 0.875;
+const TOP: f64 = 0.625;
+const BOTTOM: f64 = 1.625;
+/// Size of labels, rem.
+const TEXT: f64 = 0.75;
 
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,15 @@ pub enum Scale {
     Linear,
     /// In decades.
     Log,
+}
+
+/// Pixels of the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Pixels {
+    /// Of the screen in one of CSS.
+    pub ratio: f64,
+    /// Of CSS in one rem: labels grow with the page's text.
+    pub rem: f64,
 }
 
 /// A chart.
@@ -89,9 +100,10 @@ pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
 }
 
 impl Chart<'_> {
-    /// Draws the chart, `width` and `height` in CSS pixels, `ratio` screen pixels each. An error of the canvas leaves
-    /// it empty; the table below has the numbers.
-    pub fn draw(&self, canvas: HtmlCanvasElement, width: f64, height: f64, ratio: f64, palette: &Palette) {
+    /// Draws the chart on a canvas of this size in CSS pixels. An error of the canvas leaves it empty; the table below
+    /// has the numbers.
+    pub fn draw(&self, canvas: HtmlCanvasElement, (width, height): (f64, f64), scale: Pixels, palette: &Palette) {
+        let ratio = scale.ratio;
         if width < 120.0 || height < 80.0 {
             return;
         }
@@ -102,13 +114,13 @@ impl Chart<'_> {
         let area = backend.into_drawing_area();
         let y = y_range(self.lines, self.scale);
         let drawn = match self.scale {
-            Scale::Linear => self.draw_on(&area, ratio, palette, y.0..y.1, 5),
+            Scale::Linear => self.draw_on(&area, scale, palette, y.0..y.1, 5),
             Scale::Log => {
                 let mut labels = steps(y.0, y.1);
                 if labels.len() > 8 {
                     labels.retain(|s| s.log10().fract().abs() < 1e-9);
                 }
-                self.draw_on(&area, ratio, palette, (y.0..y.1).log_scale().with_key_points(labels), 12)
+                self.draw_on(&area, scale, palette, (y.0..y.1).log_scale().with_key_points(labels), 12)
             }
         };
         if let Err(error) = drawn {
@@ -119,7 +131,7 @@ impl Chart<'_> {
     fn draw_on<Y>(
         &self,
         area: &DrawingArea<CanvasBackend, Shift>,
-        ratio: f64,
+        scale: Pixels,
         palette: &Palette,
         y: Y,
         y_labels: usize,
@@ -128,23 +140,24 @@ impl Chart<'_> {
         Y: plotters::coord::ranged1d::AsRangedCoord<Value = f64>,
         Y::CoordDescType: plotters::coord::ranged1d::ValueFormatter<f64>,
     {
-        let px = |css: u32| (f64::from(css) * ratio).round() as u32;
+        let px = |css: f64| (css * scale.ratio).round().max(1.0) as u32;
+        let rem = |rem: f64| px(rem * scale.rem);
         let words = |e: DrawingAreaErrorKind<_>| format!("{e:?}");
         let mut chart = ChartBuilder::on(area)
-            .margin_top(px(TOP))
-            .margin_right(px(RIGHT))
-            .x_label_area_size(px(BOTTOM))
-            .y_label_area_size(px(LEFT))
+            .margin_top(rem(TOP))
+            .margin_right(rem(RIGHT))
+            .x_label_area_size(rem(BOTTOM))
+            .y_label_area_size(rem(LEFT))
             .build_cartesian_2d(self.x.0..self.x.1, y)
             .map_err(words)?;
-        let text = ("system-ui, sans-serif", 12.0 * ratio).into_font().color(&rgb(palette.ink_3));
+        let text = ("system-ui, sans-serif", TEXT * scale.rem * scale.ratio).into_font().color(&rgb(palette.ink_3));
         chart
             .configure_mesh()
             .disable_x_mesh()
             .light_line_style(TRANSPARENT)
-            .bold_line_style(rgb(palette.line).stroke_width(px(1)))
-            .axis_style(rgb(palette.edge).stroke_width(px(1)))
-            .set_all_tick_mark_size(px(4))
+            .bold_line_style(rgb(palette.line).stroke_width(px(1.0)))
+            .axis_style(rgb(palette.edge).stroke_width(px(1.0)))
+            .set_all_tick_mark_size(px(4.0))
             .label_style(text)
             .x_labels(self.x_labels)
             .y_labels(y_labels)
@@ -153,10 +166,10 @@ impl Chart<'_> {
             .draw()
             .map_err(words)?;
         for (line, colour) in self.lines.iter().zip(colours(palette)) {
-            let style = rgb(colour).stroke_width(px(2));
+            let style = rgb(colour).stroke_width(px(2.0));
             let points = line.points.iter().copied().filter(|p| p.1.is_finite() && p.1 > 0.0);
             if line.broken {
-                chart.draw_series(DashedLineSeries::new(points, px(6), px(4), style)).map_err(words)?;
+                chart.draw_series(DashedLineSeries::new(points, px(6.0), px(4.0), style)).map_err(words)?;
             } else {
                 chart.draw_series(LineSeries::new(points, style)).map_err(words)?;
             }

@@ -102,7 +102,7 @@ impl Preset {
         };
         View {
             side: Side::A,
-            t_ns: self.base.warmup_ns / 5,
+            t_ns: self.base.warmup_ns / 10,
             speed,
             playing: true,
             selected: None,

@@ -3,7 +3,7 @@
 use super::control::text;
 use super::table::{Cell, Row, Rows};
 use crate::app::Dark;
-use crate::chart::{Chart, LEFT, Line, RIGHT, Scale};
+use crate::chart::{Chart, LEFT, Line, Pixels, RIGHT, Scale};
 use crate::config::Side;
 use crate::draw::palette::Palette;
 use crate::numbers::Numbers;
@@ -54,7 +54,7 @@ pub fn Charts() -> impl IntoView {
         let end = end.get().max(1);
         (session.frame.get().now_ns as f64 / end as f64).min(1.0)
     });
-    let head = text(move || format!("calc({LEFT}px + (100% - {}px) * {:.4})", LEFT + RIGHT, share.get()));
+    let head = text(move || format!("calc({LEFT}rem + (100% - {}rem) * {:.4})", LEFT + RIGHT, share.get()));
     view! {
         <section class="charts" aria-labelledby="charts-title">
             <h2 id="charts-title" class="hidden-text">"Charts"</h2>
@@ -162,6 +162,14 @@ fn Legend() -> impl IntoView {
     view! { <span class="chart-legend">{Side::BOTH.map(key).collect_view()}</span> }
 }
 
+/// The page's text size, CSS pixels.
+fn root_size() -> f64 {
+    let root = document().document_element();
+    let style = root.and_then(|root| window().get_computed_style(&root).ok().flatten());
+    let size = style.and_then(|s| s.get_property_value("font-size").ok());
+    size.and_then(|s| s.trim_end_matches("px").parse().ok()).unwrap_or(16.0)
+}
+
 /// What a chart is drawn on, and what is drawn.
 struct Sheet {
     lines: [Line; 2],
@@ -173,7 +181,7 @@ struct Sheet {
 impl Sheet {
     fn draw(&self, chart: &Chart) {
         let ratio = window().device_pixel_ratio().clamp(0.5, 4.0);
-        chart.draw(self.canvas.clone(), self.size.0, self.size.1, ratio, &self.palette);
+        chart.draw(self.canvas.clone(), self.size, Pixels { ratio, rem: root_size() }, &self.palette);
     }
 }
 
