@@ -102,7 +102,13 @@ pub fn y_range(lines: &[Line], scale: Scale) -> (f64, f64) {
 impl Chart<'_> {
     /// Draws the chart on a canvas of this size in CSS pixels. An error of the canvas leaves it empty; the table below
     /// has the numbers.
-    pub fn draw(&self, canvas: HtmlCanvasElement, (width, height): (f64, f64), scale: Pixels, palette: &Palette) {
+    pub fn draw(
+        &self,
+        canvas: HtmlCanvasElement,
+        (width, height): (f64, f64),
+        scale: Pixels,
+        palette: &Palette,
+    ) {
         let ratio = scale.ratio;
         if width < 120.0 || height < 80.0 {
             return;
@@ -150,7 +156,8 @@ impl Chart<'_> {
             .y_label_area_size(rem(LEFT))
             .build_cartesian_2d(self.x.0..self.x.1, y)
             .map_err(words)?;
-        let text = ("system-ui, sans-serif", TEXT * scale.rem * scale.ratio).into_font().color(&rgb(palette.ink_3));
+        let text =
+            ("system-ui, sans-serif", TEXT * scale.rem * scale.ratio).into_font().color(&rgb(palette.ink_3));
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -166,10 +173,12 @@ impl Chart<'_> {
             .draw()
             .map_err(words)?;
         for (line, colour) in self.lines.iter().zip(colours(palette)) {
-            let style = rgb(colour).stroke_width(px(2.0));
+            let style = rgb(colour).stroke_width(rem(0.125));
             let points = line.points.iter().copied().filter(|p| p.1.is_finite() && p.1 > 0.0);
             if line.broken {
-                chart.draw_series(DashedLineSeries::new(points, px(6.0), px(4.0), style)).map_err(words)?;
+                chart
+                    .draw_series(DashedLineSeries::new(points, rem(0.375), rem(0.25), style))
+                    .map_err(words)?;
             } else {
                 chart.draw_series(LineSeries::new(points, style)).map_err(words)?;
             }

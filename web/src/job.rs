@@ -99,14 +99,21 @@ fn print_job(job: &JobSpec, disks: &[DeviceConfig]) -> String {
     let usual = JobSpec::default();
     let mut out = format!("[{}]\n", job.name);
     let mut put = |option: &str, value: &dyn std::fmt::Display| out += &format!("{option}={value}\n");
-    let files: Vec<_> =
-        job.files.iter().filter_map(|f| disks.get(usize::from(*f))).map(|d| format!("/dev/{}", d.name)).collect();
+    let files: Vec<_> = job
+        .files
+        .iter()
+        .filter_map(|f| disks.get(usize::from(*f)))
+        .map(|d| format!("/dev/{}", d.name))
+        .collect();
     put("filename", &files.join(":"));
-    put("ioengine", &match job.engine {
-        Engine::Psync => "psync",
-        Engine::Libaio => "libaio",
-        Engine::IoUring => "io_uring",
-    });
+    put(
+        "ioengine",
+        &match job.engine {
+            Engine::Psync => "psync",
+            Engine::Libaio => "libaio",
+            Engine::IoUring => "io_uring",
+        },
+    );
     put("direct", &u8::from(job.direct));
     let random = if job.pattern == Pattern::Random { "rand" } else { "" };
     let direction = match job.rwmixread {

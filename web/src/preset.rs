@@ -35,7 +35,8 @@ pub struct Preset {
     pub labels: [&'static str; 2],
 }
 
-static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| cases::cases().into_iter().map(Preset::of).collect());
+static PRESETS: LazyLock<Vec<Preset>> =
+    LazyLock::new(|| cases::cases().into_iter().map(Preset::of).collect());
 
 /// All presets; the page opens on the first.
 pub fn all() -> &'static [Preset] {

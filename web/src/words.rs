@@ -3,6 +3,9 @@
 /// Thin no-break space, between a number and its unit and inside long numbers.
 pub const THIN: char = '\u{202f}';
 
+/// How a number is said: [`span`], [`short`] and the like.
+pub type Say = fn(f64) -> String;
+
 /// Three significant figures, without trailing zeros after the point.
 fn figures(value: f64) -> String {
     let decimals = match value.abs() {
@@ -42,7 +45,7 @@ pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 2);
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(THIN);
         }
         out.push(c);

@@ -8,7 +8,7 @@ use crate::config::Side;
 use crate::draw::palette::Palette;
 use crate::numbers::Numbers;
 use crate::session::Session;
-use crate::words;
+use crate::words::{self, Say};
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 use leptos_use::use_resize_observer;
@@ -88,7 +88,7 @@ fn Figure(
     #[prop(optional)]
     head: Option<Signal<String>>,
     /// What the first column is called, and how its cells and the others are said.
-    table: (&'static str, fn(f64) -> String, fn(f64) -> String),
+    table: (&'static str, Say, Say),
 ) -> impl IntoView {
     let (name, say_x, say_y) = table;
     view! {
@@ -221,8 +221,8 @@ fn ChartCanvas(
 fn PointTable(
     head: &'static str,
     lines: Memo<[Vec<(f64, f64)>; 2]>,
-    say_x: fn(f64) -> String,
-    say_y: fn(f64) -> String,
+    say_x: Say,
+    say_y: Say,
 ) -> impl IntoView {
     let rows = Signal::derive(move || {
         let [a, b] = lines.get();

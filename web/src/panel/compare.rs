@@ -4,7 +4,7 @@ use super::control::{Radio, act, state, text};
 use crate::config::Side;
 use crate::numbers::Numbers;
 use crate::session::Session;
-use crate::words;
+use crate::words::{self, Say};
 use leptos::prelude::*;
 use mqscope_core::report::{PERCENTILES, Report};
 use std::sync::Arc;
@@ -28,8 +28,11 @@ pub fn Compare() -> impl IntoView {
     }
 }
 
+/// Term, what it is, value, how it is said.
+type Fact = (&'static str, &'static str, fn(&Report) -> f64, Say);
+
 /// What one card says below its title, in the order in which it stands there.
-const FACTS: [(&str, &str, fn(&Report) -> f64, fn(f64) -> String); 3] = [
+const FACTS: [Fact; 3] = [
     ("clat p99", "99th percentile of completion latency", |r| percentile(r, 99.0), words::span),
     ("CPU per I/O", "CPU time of all kinds for one I/O", |r| r.cpu.total_ns, words::span),
     ("spinning", "Part of it spent spinning for locks", |r| r.cpu.spin_ns, words::span),
@@ -58,7 +61,7 @@ fn Card(side: Side) -> impl IntoView {
         1 => String::from("Changed once on the way; numbers are of the whole run."),
         n => format!("Changed {n} times on the way; numbers are of the whole run."),
     });
-    let say = move |f: fn(&Report) -> f64, say: fn(f64) -> String| {
+    let say = move |f: fn(&Report) -> f64, say: Say| {
         text(move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report))))
     };
     let done = state(move || numbers.read().as_ref().is_some_and(|n| n.finished));

@@ -4,7 +4,7 @@ use super::control::state;
 use super::table::{Cell, Row, Rows};
 use crate::numbers::Numbers;
 use crate::session::Session;
-use crate::words;
+use crate::words::{self, Say};
 use leptos::prelude::*;
 use mqscope_core::report::ObjectReport;
 use std::sync::Arc;
@@ -93,7 +93,8 @@ const HEAD: &str = "<tr><th scope=col rowspan=2>Object</th><th scope=colgroup co
 
 /// A class as a row of the table.
 fn cells(joined: &Joined) -> Row {
-    const COLUMNS: [(fn(&Cells) -> f64, fn(f64) -> String); 4] = [
+    type Column = (fn(&Cells) -> f64, Say);
+    const COLUMNS: [Column; 4] = [
         (|c| c.lost_ns, words::span),
         (|c| c.per_io, words::short),
         (|c| c.contended, words::percent),

@@ -4,7 +4,7 @@ use super::compare::percentile;
 use super::control::text;
 use super::table::{Cell, Row, Rows};
 use crate::session::Session;
-use crate::words;
+use crate::words::{self, Say};
 use leptos::prelude::*;
 use mqscope_core::report::{QueueReport, Report};
 
@@ -13,15 +13,10 @@ struct Term {
     term: &'static str,
     help: &'static str,
     value: fn(&Report) -> f64,
-    say: fn(f64) -> String,
+    say: Say,
 }
 
-const fn row(
-    term: &'static str,
-    help: &'static str,
-    value: fn(&Report) -> f64,
-    say: fn(f64) -> String,
-) -> Term {
+const fn row(term: &'static str, help: &'static str, value: fn(&Report) -> f64, say: Say) -> Term {
     Term { term, help, value, say }
 }
 

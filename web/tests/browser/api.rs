@@ -20,7 +20,7 @@ fn get(value: &JsValue, path: &str) -> JsValue {
 }
 
 fn scenario(kernel: &str) -> JsValue {
-    let parsed = api::parse_fio(JOB, JsValue::UNDEFINED).ok().expect("a job");
+    let parsed = api::parse_fio(JOB, JsValue::UNDEFINED).expect("a job");
     let jobs = JSON::stringify(&get(&parsed, "jobs")).expect("jobs");
     js(&format!(
         r#"{{"kernel": "{kernel}", "machine": "small", "duration_ns": 3000000,
@@ -30,7 +30,7 @@ fn scenario(kernel: &str) -> JsValue {
 
 #[wasm_bindgen_test]
 fn a_job_read_in_javascript_runs_in_javascript() {
-    let report = api::simulate(scenario("6.1")).ok().expect("a report");
+    let report = api::simulate(scenario("6.1")).expect("a report");
     assert!(get(&report, "total.iops").as_f64().expect("a number") > 10_000.0);
     assert_eq!(get(&report, "queues.length").as_f64(), Some(1.0));
     assert_eq!(get(&report, "queues.0.name").as_string().as_deref(), Some("nvme0n1"));
@@ -44,7 +44,7 @@ fn the_state_hash_is_the_core_s_own() {
     let plain: Scenario = serde_wasm_bindgen::from_value(value.clone()).expect("a scenario");
     let mut sim = Sim::new(&plain).expect("a run");
     sim.run();
-    let report = api::simulate(value).ok().expect("a report");
+    let report = api::simulate(value).expect("a report");
     assert_eq!(get(&report, "state_hash").as_string(), Some(format!("{:016x}", sim.state_hash())));
 }
 
@@ -61,7 +61,7 @@ fn mistakes_are_errors_that_can_be_read() {
 
 #[wasm_bindgen_test]
 fn a_slip_in_a_job_is_a_diagnostic_with_its_line() {
-    let parsed = api::parse_fio("[a]\nrw=randraed\n", JsValue::NULL).ok().expect("a result");
+    let parsed = api::parse_fio("[a]\nrw=randraed\n", JsValue::NULL).expect("a result");
     assert_eq!(get(&parsed, "jobs.length").as_f64(), Some(0.0));
     let all = JSON::stringify(&get(&parsed, "diagnostics")).expect("JSON").as_string().expect("text");
     assert!(all.contains("randraed") && all.contains("\"line\":2"), "{all}");
@@ -70,9 +70,9 @@ fn a_slip_in_a_job_is_a_diagnostic_with_its_line() {
 #[wasm_bindgen_test]
 fn variables_come_from_the_context() {
     let job = JOB.replace("iodepth=8", "iodepth=${DEPTH}");
-    let parsed = api::parse_fio(&job, js(r#"{"variables": {"DEPTH": "4"}}"#)).ok().expect("a result");
+    let parsed = api::parse_fio(&job, js(r#"{"variables": {"DEPTH": "4"}}"#)).expect("a result");
     assert_eq!(get(&parsed, "jobs.0.iodepth").as_f64(), Some(4.0));
-    let asked = api::parse_fio(&job, JsValue::UNDEFINED).ok().expect("a result");
+    let asked = api::parse_fio(&job, JsValue::UNDEFINED).expect("a result");
     assert_eq!(get(&asked, "asks.0.name").as_string().as_deref(), Some("DEPTH"));
     let wrong = message(api::parse_fio(&job, js(r#"{"variables": 3}"#)).expect_err("an error").into());
     assert!(wrong.contains("context"), "{wrong}");
