@@ -205,6 +205,8 @@ pub struct View {
     pub side: Side,
     /// Playhead, ns.
     pub t_ns: u64,
+    /// Serial number of the event that a step has come to; other events of the same nanosecond may follow.
+    pub event: Option<u64>,
     /// Simulated ns per second on the wall.
     pub speed: f64,
     /// Whether it plays.

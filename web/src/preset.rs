@@ -104,6 +104,7 @@ impl Preset {
         View {
             side: Side::A,
             t_ns: self.base.warmup_ns / 10,
+            event: None,
             speed,
             playing: true,
             selected: None,

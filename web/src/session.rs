@@ -90,6 +90,8 @@ struct Local {
     stage_hidden: bool,
     painter: Option<Painter>,
     last_link: String,
+    /// The playhead stands where a step has left it.
+    stepped: bool,
 }
 
 impl Session {
@@ -129,6 +131,7 @@ impl Session {
         View {
             side: self.side.get_untracked(),
             t_ns: self.frame.get_untracked().now_ns,
+            event: self.with_local(|l| l.stepped).unwrap_or(false).then(|| self.with_player(Player::position)).flatten(),
             speed: self.speed.get_untracked(),
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
@@ -171,7 +174,10 @@ impl Session {
     /// Plays or pauses; from the end it plays from the start.
     pub fn set_playing(&self, playing: bool) {
         self.with_player_mut(|p| p.set_playing(playing));
-        self.with_local(|l| l.last_ms = 0.0);
+        self.with_local(|l| {
+            l.last_ms = 0.0;
+            l.stepped &= !playing;
+        });
         self.playing.set(playing);
         self.moved();
     }
@@ -193,6 +199,7 @@ impl Session {
     pub fn seek(&self, ns: u64) {
         let end = self.frame.get_untracked().duration_ns;
         self.with_player_mut(|p| p.seek(ns.min(end)));
+        self.with_local(|l| l.stepped = false);
         self.moved();
     }
 
@@ -203,38 +210,55 @@ impl Session {
 
     /// One event on.
     pub fn step_event(&self) {
-        self.pause_for_step();
-        self.with_player_mut(|p| p.step_event());
-        self.moved();
-        self.say_last_event();
+        self.step(Player::step_event);
     }
 
     /// One event back.
     pub fn step_back(&self) {
-        self.pause_for_step();
-        self.with_player_mut(|p| p.step_back());
-        self.moved();
-        self.say_last_event();
+        self.step(Player::step_back);
     }
 
     /// On until the selected request does its next step; selects one first if there is none.
     pub fn step_stage(&self) {
-        self.pause_for_step();
         if self.selected.get_untracked().is_none() {
             self.select_next();
         }
         if let Some(rq) = self.selected.get_untracked() {
-            self.with_player_mut(|p| p.step_stage(rq));
-            self.moved();
-            self.say_last_event();
+            self.step(|p| p.step_stage(rq));
         }
     }
 
-    fn pause_for_step(&self) {
-        if self.playing.get_untracked() {
-            self.with_player_mut(|p| p.set_playing(false));
-            self.playing.set(false);
+    fn step(&self, step: impl FnOnce(&mut Player)) {
+        self.with_player_mut(|p| {
+            p.set_playing(false);
+            step(p);
+        });
+        self.with_local(|l| l.stepped = true);
+        self.playing.set(false);
+        self.moved();
+        self.say_last_event();
+    }
+
+    /// To the place of a step in an address: event number `event`, which is one of those at `t_ns`.
+    fn seek_event(&self, t_ns: u64, event: u64) {
+        const STEPS_MAX: usize = 10_000;
+        let found = self.with_player_mut(|p| {
+            p.seek(t_ns.saturating_sub(1));
+            for _ in 0..STEPS_MAX {
+                if p.position() >= event || p.now_ns() > t_ns || p.at_end() {
+                    break;
+                }
+                p.step_event();
+            }
+            p.position() == event
+        });
+        if found == Some(true) {
+            self.with_local(|l| l.stepped = true);
+        } else {
+            // Another version of the simulator may number events otherwise; the time is still good.
+            self.with_player_mut(|p| p.seek(t_ns));
         }
+        self.moved();
     }
 
     fn say_last_event(&self) {

@@ -148,6 +148,9 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
         push("side", "b");
     }
     push("t", &words::exact_span(view.t_ns));
+    if let Some(event) = view.event {
+        push("event", &event.to_string());
+    }
     if view.speed != usual_view.speed {
         push("speed", &words::exact_span(view.speed.round() as u64));
     }
@@ -250,6 +253,7 @@ impl Reader {
                 self.view.side = if one_of(value, ["a", "b"].into_iter())? == "b" { Side::B } else { Side::A }
             }
             "t" => self.view.t_ns = time(value)?,
+            "event" => self.view.event = Some(number(value, 1, u64::MAX)?),
             "speed" => self.view.speed = (time(value)? as f64).clamp(SPEED_RANGE.0, SPEED_RANGE.1),
             "paused" => self.view.playing = value == "0",
             "rq" => self.view.selected = Some(number(value, 0, u64::from(u32::MAX))? as u32),
@@ -330,6 +334,7 @@ mod tests {
         view = View {
             side: Side::B,
             t_ns: 2_003_456,
+            event: Some(81_234),
             speed: 300.0,
             playing: false,
             selected: Some(17),

@@ -117,7 +117,11 @@ pub(super) fn Line(
             autocomplete="off"
             aria-describedby=described(help)
             prop:value=value
-            on:change:target=move |e| on.run(e.target().value())
+            on:change:target=move |e| {
+                on.run(e.target().value());
+                // What was refused must not stay there as if it were in force.
+                e.target().set_value(&value.get_untracked());
+            }
         />
     }
 }

@@ -20,7 +20,8 @@ pub fn EventLog() -> impl IntoView {
         session.beat.track();
         let wanted = LINES[usize::from(!session.playing.get())];
         let all = all.get();
-        session.with_player(|p| lines(p, wanted, all)).unwrap_or_default()
+        let stands = !session.playing.get();
+        session.with_player(|p| lines(p, wanted, all, stands)).unwrap_or_default()
     });
     let select = Callback::new(move |rq| session.select(Some(rq)));
     view! {
@@ -46,14 +47,15 @@ pub fn EventLog() -> impl IntoView {
 const HEAD: &str = "<tr><th scope=col>Time</th><th scope=col><abbr title=\"blktrace's letter\">Act</abbr></th>\
     <th scope=col>Who</th><th scope=col>What</th></tr>";
 
-/// The last `wanted` events up to the playhead, each known by its serial number.
-fn lines(p: &Player, wanted: usize, all: bool) -> Vec<Row> {
+/// The last `wanted` events up to the playhead, each known by its serial number: those with a letter, or `all`. Where
+/// time stands, the very last one is always there, because it is the one that a step has come to.
+fn lines(p: &Player, wanted: usize, all: bool, stands: bool) -> Vec<Row> {
     let t = p.topology();
     let mut lines: Vec<Row> = p
         .recent_events()
         .rev()
         .zip((0..=p.position()).rev())
-        .filter(|(e, _)| all || e.kind.letter().is_some())
+        .filter(|(e, serial)| all || e.kind.letter().is_some() || (stands && *serial == p.position()))
         .take(wanted)
         .map(|(e, key)| {
             let letter = Cell { class: "letter", ..Cell::words(e.kind.letter().unwrap_or("")) };

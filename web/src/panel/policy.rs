@@ -108,9 +108,9 @@ fn Depth() -> impl IntoView {
         let usual = || session.with_player(|p| p.topology().queues.first().map(|q| q.queue_depth)).flatten();
         session.config.with(|c| c.depth).or_else(usual).map(|d| d.to_string()).unwrap_or_default()
     });
-    let set = Callback::new(move |value: String| {
-        let depth = value.parse::<u32>().ok().filter(|d| (1..=65_536).contains(d));
-        session.set_base(|c| c.depth = depth);
+    let set = Callback::new(move |value: String| match value.trim().parse::<u32>() {
+        Ok(depth @ 1..=65_536) => session.set_base(|c| c.depth = Some(depth)),
+        _ => session.notify("A queue depth is a whole number from 1 to 65536."),
     });
     view! {
         <Setting

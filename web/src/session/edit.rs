@@ -39,7 +39,11 @@ impl Session {
         self.side.set(view.side);
         self.theme.set(view.theme);
         self.selected.set(view.selected);
+        self.with_local(|l| l.stepped = false);
         self.rebuild(view.t_ns);
+        if let Some(event) = view.event {
+            self.seek_event(view.t_ns, event);
+        }
         self.set_speed(view.speed);
         self.set_playing(view.playing && !self.calm.get_untracked());
     }
