@@ -50,7 +50,13 @@ pub fn Stage(children: Children) -> impl IntoView {
         let (size, calm) = (size.get(), calm.get());
         let palette = if dark.get() { Palette::DARK } else { Palette::LIGHT };
         let Some(canvas) = canvas.get() else { return };
-        let ratio = window().device_pixel_ratio();
+        let ratio = window().device_pixel_ratio().max(0.1);
+        // Whole pixels of the screen: a canvas that ends within one would be blurred, and its edge never clean.
+        let whole = |css: f64| (css * ratio).floor() / ratio;
+        let size = (whole(size.0), whole(size.1));
+        let style = web_sys::HtmlElement::style(&canvas);
+        let _ = style.set_property("width", &format!("{}px", size.0));
+        let _ = style.set_property("height", &format!("{}px", size.1));
         let fresh = picture.with_value(|p| {
             let mut p = p.borrow_mut();
             let fresh = p.is_none();

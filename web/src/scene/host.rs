@@ -161,6 +161,8 @@ pub struct Object {
     /// Who holds the lock and since when, ns.
     pub holder: Option<(CpuId, u64)>,
     waiters: [CpuId; WAITERS_MAX],
+    /// Entries of `waiters`; who came when it was full is only counted.
+    listed: u8,
     waiting: u16,
     /// The CPU that wrote it last, [`NONE16`] at first.
     pub owner: CpuId,
@@ -183,6 +185,7 @@ impl Default for Object {
         Self {
             holder: None,
             waiters: [NONE16; WAITERS_MAX],
+            listed: 0,
             waiting: 0,
             owner: NONE16,
             transfer: None,
@@ -198,7 +201,7 @@ impl Default for Object {
 impl Object {
     /// CPUs that spin, first come first; at most [`WAITERS_MAX`] of [`Object::waiting`].
     pub fn waiters(&self) -> &[CpuId] {
-        &self.waiters[..(self.waiting as usize).min(WAITERS_MAX)]
+        &self.waiters[..self.listed as usize]
     }
 
     /// How many CPUs spin.
@@ -207,8 +210,9 @@ impl Object {
     }
 
     pub(super) fn wait(&mut self, cpu: CpuId) {
-        if let Some(place) = self.waiters.get_mut(self.waiting as usize) {
+        if let Some(place) = self.waiters.get_mut(self.listed as usize) {
             *place = cpu;
+            self.listed += 1;
         }
         self.waiting = self.waiting.saturating_add(1);
     }
@@ -219,7 +223,7 @@ impl Object {
         }
         if let Some(at) = self.waiters().iter().position(|&w| w == cpu) {
             self.waiters.copy_within(at + 1.., at);
-            self.waiters[WAITERS_MAX - 1] = NONE16;
+            self.listed -= 1;
         }
         self.waiting -= 1;
     }

@@ -12,6 +12,8 @@ pub const BUCKETS: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Hctx {
     runners: [CpuId; RUNNERS_MAX],
+    /// Entries of `runners`; who came when it was full is only counted.
+    listed: u8,
     running: u16,
     /// Tag bitmap, 64 tags a word.
     pub tags: Vec<u64>,
@@ -33,6 +35,7 @@ impl Hctx {
     pub(super) fn new(nr_tags: u32) -> Self {
         Self {
             runners: [NONE16; RUNNERS_MAX],
+            listed: 0,
             running: 0,
             tags: vec![0; (nr_tags as usize).div_ceil(64)],
             tags_in_use: 0,
@@ -46,7 +49,7 @@ impl Hctx {
 
     /// CPUs inside its dispatch, at most [`RUNNERS_MAX`] of [`Hctx::running`].
     pub fn runners(&self) -> &[CpuId] {
-        &self.runners[..(self.running as usize).min(RUNNERS_MAX)]
+        &self.runners[..self.listed as usize]
     }
 
     /// How many CPUs are inside its dispatch.
@@ -55,8 +58,9 @@ impl Hctx {
     }
 
     pub(super) fn run_begin(&mut self, cpu: CpuId) {
-        if let Some(place) = self.runners.get_mut(self.running as usize) {
+        if let Some(place) = self.runners.get_mut(self.listed as usize) {
             *place = cpu;
+            self.listed += 1;
         }
         self.running = self.running.saturating_add(1);
         if self.scheduled.is_some_and(|(_, target)| target == cpu) {
@@ -70,7 +74,7 @@ impl Hctx {
         }
         if let Some(at) = self.runners().iter().position(|&c| c == cpu) {
             self.runners.copy_within(at + 1.., at);
-            self.runners[RUNNERS_MAX - 1] = NONE16;
+            self.listed -= 1;
         }
         self.running -= 1;
         self.runs += 1;
