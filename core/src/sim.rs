@@ -254,6 +254,13 @@ impl Sim {
         }
     }
 
+    /// Whether any process of a job section has run.
+    pub(crate) fn job_started(&self, job: usize) -> bool {
+        use crate::workload::task::TaskState;
+        let waits = TaskState::Sleeping(crate::event::Sleep::Done);
+        self.tasks.iter().any(|t| t.job as usize == job && t.state != waits)
+    }
+
     /// Processes of a job section.
     pub(crate) fn processes(&self, job: usize) -> u32 {
         self.tasks.iter().filter(|t| t.job as usize == job).count() as u32

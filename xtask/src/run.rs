@@ -73,6 +73,7 @@ pub fn run(args: &Args) -> Result<bool> {
     }
     let hints = args.overrides.hints()?;
     let mut all_ok = true;
+    let mut all_reports = Vec::new();
     for file in &args.files {
         match load::load(file, &hints)? {
             Loaded::Scenarios { sides, case, notes } => {
@@ -88,12 +89,20 @@ pub fn run(args: &Args) -> Result<bool> {
                 if let Some(case) = case.filter(|_| !args.json) {
                     print!("{}", text::published(&case, &reports));
                 }
+                all_reports.append(&mut reports);
             }
             Loaded::Refused(findings) => {
                 eprint!("{findings}");
                 all_ok = false;
             }
         }
+    }
+    // One document: the report itself, or a list where there are several.
+    match all_reports.as_slice() {
+        [] => {}
+        _ if !args.json => {}
+        [report] => println!("{}", serde_json::to_string_pretty(report)?),
+        reports => println!("{}", serde_json::to_string_pretty(reports)?),
     }
     Ok(all_ok)
 }
@@ -111,9 +120,7 @@ fn one(args: &Args, label: &str, scenario: &Scenario) -> Result<Option<Report>> 
     }
     sim.run();
     let report = sim.report();
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
+    if !args.json {
         print!("{}", text::report(label, &report));
     }
     Ok(Some(report))

@@ -50,6 +50,10 @@ pub(crate) fn build(sim: &Sim) -> Report {
             if end_ns <= from && from > 0 {
                 warnings.push("the workload ended before the warm-up did: nothing was measured".into());
             }
+            for (i, _) in sim.jobs.iter().enumerate().filter(|(i, _)| !sim.job_started(*i)) {
+                let name = sim.job_name(i);
+                warnings.push(format!("job '{name}' never started: the run ended before its turn"));
+            }
             warnings
         },
     }

@@ -88,9 +88,10 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         Workload::Batch(_) => 0,
     };
     let ramps = matches!(&scenario.workload, Workload::Jobs(jobs) if jobs.iter().any(|j| j.ramp_time_ns > 0));
-    let warmup_ns = scenario.warmup_ns.max(if ramps { ramp_ns } else { 0 });
+    let mut warmup_ns = scenario.warmup_ns.max(if ramps { ramp_ns } else { 0 });
     if warmup_ns >= scenario.duration_ns {
-        b.warnings.push("ramp_time is not over when the run ends: nothing is measured".into());
+        warmup_ns = scenario.warmup_ns;
+        b.warnings.push("ramp_time is longer than the simulated time and is left aside".into());
     }
     if warmup_ns > 0 {
         agenda.at(warmup_ns, Timed::Measure);
