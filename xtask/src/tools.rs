@@ -18,6 +18,16 @@ pub struct Tools {
     path: OsString,
 }
 
+/// A program that cargo installs.
+struct CargoTool<'a> {
+    program: &'a str,
+    package: &'a str,
+    version: &'a str,
+    why: &'a str,
+    features: &'a [&'a str],
+    env: &'a [(&'a str, &'a str)],
+}
+
 /// A browser and its driver.
 pub struct Browser {
     /// Chromium.
@@ -35,22 +45,31 @@ impl Tools {
         let tools = Self { path: std::env::join_paths(folders)? };
         println!("Set-up:");
         wasm_target()?;
-        tools.cargo_tool(
-            "wasm-bindgen",
-            "wasm-bindgen-cli",
-            &wasm_bindgen_version()?,
-            "makes the JavaScript around the wasm file, and runs tests in wasm; must be the version in Cargo.lock",
-            &[],
-            &[],
-        )?;
-        // Speed of trunk itself does not matter; a cheap profile makes its build three times faster.
-        let cheap = [
-            ("CARGO_PROFILE_RELEASE_LTO", "off"),
-            ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
-            ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
-        ];
-        let small = ["--no-default-features", "--features", "rustls"];
-        tools.cargo_tool("trunk", "trunk", TRUNK_VERSION, "builds and serves the page", &small, &cheap)?;
+        // Cheap profiles make these builds two to three times faster. wasm-bindgen reads large files of debug builds, so
+        // it is optimised a little; the speed of trunk does not matter.
+        let cheap = |level| {
+            [
+                ("CARGO_PROFILE_RELEASE_LTO", "off"),
+                ("CARGO_PROFILE_RELEASE_OPT_LEVEL", level),
+                ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+            ]
+        };
+        tools.cargo_tool(&CargoTool {
+            program: "wasm-bindgen",
+            package: "wasm-bindgen-cli",
+            version: &wasm_bindgen_version()?,
+            why: "makes the JavaScript around the wasm file, and runs tests in wasm; must be the version in Cargo.toml",
+            features: &[],
+            env: &cheap("1"),
+        })?;
+        tools.cargo_tool(&CargoTool {
+            program: "trunk",
+            package: "trunk",
+            version: TRUNK_VERSION,
+            why: "builds and serves the page",
+            features: &["--no-default-features", "--features", "rustls"],
+            env: &cheap("0"),
+        })?;
         Ok(tools)
     }
 
@@ -65,16 +84,9 @@ impl Tools {
         Run::cargo(args).path(&self.path)
     }
 
-    /// Installs `package` at `version` unless `program` of that version is there.
-    fn cargo_tool(
-        &self,
-        program: &str,
-        package: &str,
-        version: &str,
-        why: &str,
-        features: &[&str],
-        env: &[(&str, &str)],
-    ) -> Result<()> {
+    /// Installs a tool unless it is there in this version.
+    fn cargo_tool(&self, tool: &CargoTool) -> Result<()> {
+        let CargoTool { program, package, version, why, features, env } = tool;
         if let Some(file) = self.find(program, version) {
             println!("  {program} {version}: {} ({why})", file.display());
             return Ok(());
@@ -84,7 +96,7 @@ impl Tools {
         let folder = folder.to_string_lossy();
         let install = |locked: bool| {
             let mut args = vec!["install", package, "--version", version, "--root", &folder, "--force"];
-            args.extend(features);
+            args.extend(features.iter());
             args.extend(locked.then_some("--locked"));
             env.iter().fold(self.cargo(&args), |run, (name, value)| run.env(name, value))
         };
