@@ -167,7 +167,8 @@ impl Config {
         let start = &self.policy(side).start;
         let preset = crate::preset::find(&self.preset);
         let named = preset.filter(|p| p.sides[side.index()] == *start).map_or("", |p| p.labels[side.index()]);
-        if named.is_empty() { start.label() } else { named.to_string() }
+        let name = if named.is_empty() { start.label() } else { named.to_string() };
+        if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
     }
 
     /// The scenario of one side at its start. `base` has machine, disks and workload already.

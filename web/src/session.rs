@@ -131,7 +131,11 @@ impl Session {
         View {
             side: self.side.get_untracked(),
             t_ns: self.frame.get_untracked().now_ns,
-            event: self.with_local(|l| l.stepped).unwrap_or(false).then(|| self.with_player(Player::position)).flatten(),
+            event: self
+                .with_local(|l| l.stepped)
+                .unwrap_or(false)
+                .then(|| self.with_player(Player::position))
+                .flatten(),
             speed: self.speed.get_untracked(),
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),

@@ -132,6 +132,10 @@ impl Builder<'_> {
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }
+        if let Some(name) = job.ioscheduler.as_ref().filter(|name| *name != "none") {
+            let name: String = name.chars().take(30).collect();
+            self.warnings.push(field(&format!("ioscheduler={name} is not modelled yet; none is used")));
+        }
         if job.hipri {
             self.warnings.push(field("polled completions (hipri) are not modelled; interrupts are used"));
         }
@@ -146,7 +150,10 @@ impl Builder<'_> {
         let field = format!("job '{}'", job.name);
         if let Some(node) = job.numa_node {
             check(node < self.machine.sockets, &field, || {
-                format!("NUMA node {node}: the machine has {} node(s)", self.machine.sockets)
+                format!(
+                    "NUMA node {node}: the machine has {} node(s); take numa_cpu_nodes (or numactl -N) out of the job",
+                    self.machine.sockets
+                )
             })?;
         }
         if let Some(list) = &job.cpus_allowed {

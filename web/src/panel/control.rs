@@ -82,7 +82,14 @@ pub(super) fn Choice(
         view! { <option value=name prop:selected=chosen>{words}</option> }
     };
     view! {
-        <select id=id aria-describedby=described(help) on:change:target=move |e| on.run(e.target().value())>
+        <select
+            id=id
+            aria-describedby=described(help)
+            on:change:target=move |e| {
+                on.run(e.target().value());
+                e.target().set_value(&value.get_untracked());
+            }
+        >
             {options.into_iter().map(option).collect_view()}
         </select>
     }

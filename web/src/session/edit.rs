@@ -7,7 +7,7 @@ use crate::player::Player;
 use crate::preset::{self, Preset};
 use crate::url::Read;
 use leptos::prelude::*;
-use mqscope_core::kernel;
+use mqscope_core::{Sim, kernel};
 
 impl Session {
     /// The preset that gives what the user did not say.
@@ -51,6 +51,7 @@ impl Session {
     /// Starts from a preset, with nothing of the user's own but the colours.
     pub fn load_preset(&self, name: &str) {
         if let Some(preset) = preset::find(name) {
+            self.notices.set(Vec::new());
             let view = crate::config::View { theme: self.theme.get_untracked(), ..preset.view() };
             self.load(Read { config: preset.config(), view, messages: Vec::new() });
         }
@@ -106,6 +107,7 @@ impl Session {
 
     /// Changes the rules of the policy on the stage, from the playhead or from the start as the user chose.
     pub fn set_rules(&self, edit: impl FnOnce(&mut Rules)) {
+        self.notices.set(Vec::new());
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
         edit(&mut rules);
@@ -148,8 +150,16 @@ impl Session {
     }
 
     /// Changes machine, disks, seed or length, and starts over.
+    /// What cannot run is refused in words, and what ran before goes on.
     pub fn set_base(&self, edit: impl FnOnce(&mut Config)) {
-        self.config.update(edit);
+        let mut config = self.config.get_untracked();
+        edit(&mut config);
+        let tried = self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, Side::A))).flatten();
+        if let Some(Err(error)) = tried.map(|scenario| scenario.and_then(|s| Sim::new(&s))) {
+            return self.notify(error.to_string());
+        }
+        self.notices.set(Vec::new());
+        self.config.set(config);
         self.rebuild(self.preset().view().t_ns.min(self.frame.get_untracked().now_ns));
     }
 
