@@ -28,7 +28,7 @@ pub struct Args {
     /// Leave these stages out.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STAGE")]
     skip: Vec<Stage>,
-    /// Write the golden files of the native tests anew instead of comparing with them.
+    /// Write the golden files and the picture of the README anew instead of comparing.
     #[arg(long)]
     bless: bool,
 }
@@ -260,7 +260,7 @@ impl Setup {
             Stage::Page => {
                 self.tools()?.run("trunk", &["build", "--release", "--skip-version-check"]).status()
             }
-            Stage::E2e => self.end_to_end(counter),
+            Stage::E2e => self.end_to_end(bless, counter),
         };
         ok.map(End::from)
     }
@@ -274,19 +274,17 @@ impl Setup {
     }
 
     /// Playwright from npm, without its own browsers.
-    fn end_to_end(&self, counter: &mut Counter) -> Result<bool> {
+    fn end_to_end(&self, bless: bool, counter: &mut Counter) -> Result<bool> {
         let folder = "tests/browser";
         let browser = self.browser()?;
         let report = target_dir().join("e2e.json");
         _ = std::fs::remove_file(&report);
         self.tools()?.run("npm", &["ci", "--no-audit", "--no-fund"]).folder(folder).check()?;
-        let ok = self
-            .tools()?
-            .run("npx", &["playwright", "test"])
-            .env("CHROME", &browser.chrome)
-            .env("PLAYWRIGHT_JSON_OUTPUT_FILE", &report)
-            .folder(folder)
-            .status()?;
+        let mut tests = self.tools()?.run("npx", &["playwright", "test"]).env("CHROME", &browser.chrome);
+        if bless {
+            tests = tests.env("MQSCOPE_BLESS", "1");
+        }
+        let ok = tests.env("PLAYWRIGHT_JSON_OUTPUT_FILE", &report).folder(folder).status()?;
         let text = std::fs::read_to_string(&report).context("the end-to-end tests left no report")?;
         let report: serde_json::Value =
             serde_json::from_str(&text).context("the report of the end-to-end tests")?;
