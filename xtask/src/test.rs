@@ -302,6 +302,8 @@ fn webdriver_json(browser: &Browser) -> Result<PathBuf> {
             "binary": browser.chrome,
             "args": [
                 "--headless",
+                // The stage must be in view, or the page sleeps.
+                "--window-size=1280,1000",
                 "--no-sandbox",
                 "--disable-gpu",
                 "--disable-dev-shm-usage",
