@@ -219,6 +219,23 @@ pub struct Event {
 pub const NO_TASK: TaskId = TaskId::MAX;
 
 impl Kind {
+    /// The disk and blocks of an event that blktrace has a letter for; P and U have no blocks.
+    pub fn subject(&self) -> Option<(QueueId, Option<Extent>)> {
+        Some(match *self {
+            Kind::Queue { queue, extent, .. }
+            | Kind::Split { queue, extent, .. }
+            | Kind::BackMerge { queue, extent, .. }
+            | Kind::FrontMerge { queue, extent, .. }
+            | Kind::GetRequest { queue, extent, .. }
+            | Kind::Insert { queue, extent, .. }
+            | Kind::Issue { queue, extent, .. }
+            | Kind::Requeue { queue, extent, .. }
+            | Kind::Complete { queue, extent, .. } => (queue, Some(extent)),
+            Kind::Plug { queue } | Kind::Unplug { queue, .. } => (queue, None),
+            _ => return None,
+        })
+    }
+
     /// The blktrace action letters of this event (`Q`, `UT`, ...), if blktrace has one for it.
     pub fn letter(&self) -> Option<&'static str> {
         Some(match self {

@@ -77,26 +77,6 @@ fn many(n: u32, one: &str, more: &str) -> String {
     }
 }
 
-/// The request an event is about, if it is about one.
-pub fn request(kind: &Kind) -> Option<u32> {
-    match *kind {
-        Kind::BackMerge { rq, .. }
-        | Kind::FrontMerge { rq, .. }
-        | Kind::GetRequest { rq, .. }
-        | Kind::Insert { rq, .. }
-        | Kind::Issue { rq, .. }
-        | Kind::Requeue { rq, .. }
-        | Kind::Complete { rq, .. }
-        | Kind::TagAlloc { rq, .. }
-        | Kind::TagFree { rq, .. }
-        | Kind::PlugAdd { rq, .. }
-        | Kind::DispatchListAdd { rq, .. }
-        | Kind::Dequeue { rq, .. }
-        | Kind::DeviceStage { rq, .. } => (rq != 0).then_some(rq),
-        _ => None,
-    }
-}
-
 /// What happened, without time and actor.
 pub fn sentence(event: &Event, t: &Topology) -> String {
     match &event.kind {
@@ -234,6 +214,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::player::request;
 
     fn event(kind: Kind) -> Event {
         Event { at_ns: 0, cpu: 3, context: Context::SoftIrq, task: NO_TASK, kind }

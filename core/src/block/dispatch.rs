@@ -45,6 +45,10 @@ impl Sim {
     pub(crate) fn dispatch(&mut self, c: usize, pc: u8, hctx: HctxId, list: u32, sent: u32) -> Flow {
         let frame = |pc, list, sent| Frame::Dispatch { pc, hctx, list, sent };
         let h = hctx as usize;
+        let from_ctxs = |sim: &Sim| {
+            let bit = sim.hctxs[h].dispatch_from;
+            Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 }
+        };
         match pc {
             0 => {
                 self.emit(c, Kind::RunBegin { hctx });
@@ -69,36 +73,25 @@ impl Sim {
                 self.hctxs[h].restart |= !self.lists[list].is_empty();
                 let lock = self.hctxs[h].lock;
                 self.unlock(c, lock);
-                self.emit_dequeue(c, hctx, list, Place::DispatchList);
+                self.emit_dequeue(c, hctx, list, 0, Place::DispatchList);
                 if self.lists[list].is_empty() {
                     self.drop_list(list);
                     return Flow::Go(frame(4, NONE, 0));
                 }
-                Flow::Call(
-                    frame(3, NONE, 0),
-                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: false },
-                )
+                Flow::Call(frame(3, NONE, 0), Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 })
             }
             // All of them sent? Then go on with the ctx lists, where the kernel does.
             3 => {
                 let all_sent = self.cpus[c].ret & 1 == 1;
                 let sent = self.cpus[c].ret >> 1;
                 if all_sent && self.one_by_one(hctx, true) {
-                    let bit = self.hctxs[h].dispatch_from;
-                    return Flow::Call(
-                        frame(7, NONE, sent),
-                        Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 },
-                    );
+                    return Flow::Call(frame(7, NONE, sent), from_ctxs(self));
                 }
                 Flow::Go(frame(8, NONE, sent))
             }
             4 => {
                 if self.one_by_one(hctx, false) {
-                    let bit = self.hctxs[h].dispatch_from;
-                    return Flow::Call(
-                        frame(7, NONE, 0),
-                        Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 },
-                    );
+                    return Flow::Call(frame(7, NONE, 0), from_ctxs(self));
                 }
                 let list = self.new_list();
                 Flow::Call(frame(5, list, 0), Frame::FlushBusyCtxs { pc: 0, hctx, list, bit: 0 })
@@ -108,10 +101,7 @@ impl Sim {
                     self.drop_list(list);
                     return Flow::Go(frame(8, NONE, 0));
                 }
-                Flow::Call(
-                    frame(6, NONE, 0),
-                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: false },
-                )
+                Flow::Call(frame(6, NONE, 0), Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 })
             }
             6 => self.dispatch(c, 8, hctx, NONE, self.cpus[c].ret >> 1),
             7 => Flow::Go(frame(8, NONE, sent + self.cpus[c].ret)),
@@ -123,9 +113,10 @@ impl Sim {
         }
     }
 
-    fn emit_dequeue(&mut self, c: usize, hctx: HctxId, list: u32, from: Place) {
+    /// Logs that the requests of `list` from `first` on were taken.
+    fn emit_dequeue(&mut self, c: usize, hctx: HctxId, list: u32, first: usize, from: Place) {
         if self.log.is_on() {
-            for i in 0..self.lists[list].len() {
+            for i in first..self.lists[list].len() {
                 let rq = self.rqs[self.lists[list][i]].id;
                 self.emit(c, Kind::Dequeue { rq, hctx, from });
             }
@@ -182,12 +173,7 @@ impl Sim {
                 let before = self.lists[list].len();
                 let taken = &mut self.ctxs[at].list;
                 self.lists[list].extend(taken.drain(..));
-                if self.log.is_on() {
-                    for i in before..self.lists[list].len() {
-                        let rq = self.rqs[self.lists[list][i]].id;
-                        self.emit(c, Kind::Dequeue { rq, hctx, from: Place::Ctx(bit) });
-                    }
-                }
+                self.emit_dequeue(c, hctx, list, before, Place::Ctx(bit));
                 self.clear_pending(c, hctx, bit);
                 self.charge(c, self.costs.ctx_insert);
                 Flow::Pay(frame(3, bit))
@@ -242,7 +228,7 @@ impl Sim {
                     self.lists[slot].push_back(rq);
                     self.rqs[rq].has_budget = self.queues[q as usize].scsi();
                     self.rqs[rq].budget_word = self.budget_word(c, q);
-                    self.emit_dequeue(c, hctx, slot, Place::Ctx(bit));
+                    self.emit_dequeue(c, hctx, slot, 0, Place::Ctx(bit));
                 }
                 Flow::Pay(frame(3, slot, bit, sent))
             }
@@ -254,7 +240,7 @@ impl Sim {
                 }
                 Flow::Call(
                     frame(4, NONE, bit, sent),
-                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0, got_budget: true },
+                    Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 },
                 )
             }
             4 => {
@@ -278,7 +264,6 @@ impl Sim {
     }
 
     /// Sends a list until it is empty or the driver refuses. Returns sent * 2 + (1 if the run may go on).
-    #[allow(clippy::too_many_arguments)] // the fields of one frame
     pub(crate) fn dispatch_rq_list(
         &mut self,
         c: usize,
@@ -287,9 +272,8 @@ impl Sim {
         list: u32,
         rq: u32,
         sent: u16,
-        got_budget: bool,
     ) -> Flow {
-        let frame = |pc, rq, sent| Frame::DispatchRqList { pc, hctx, list, rq, sent, got_budget };
+        let frame = |pc, rq, sent| Frame::DispatchRqList { pc, hctx, list, rq, sent };
         let h = hctx as usize;
         match pc {
             0 => {
@@ -305,7 +289,7 @@ impl Sim {
                 let cpu = self.rqs[rq].cpu as usize;
                 let q = self.hctxs[h].queue as usize;
                 self.stats.queues[q].foreign_dispatched += u64::from(cpu != c);
-                self.dispatch_rq_list(c, 0, hctx, list, NONE, sent.saturating_add(1), got_budget)
+                self.dispatch_rq_list(c, 0, hctx, list, NONE, sent.saturating_add(1))
             }
             1 => {
                 let refused = self.cpus[c].ret;

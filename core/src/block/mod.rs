@@ -207,7 +207,6 @@ pub(crate) struct Queue {
     pub nomerges: u8,
     pub rq_affinity: u8,
     pub rotational: bool,
-    pub tags_shared: bool,
     /// LUN budget: commands in the device, the limit, and the line.
     pub device_busy: u32,
     pub queue_depth: u32,

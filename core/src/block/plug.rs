@@ -147,7 +147,8 @@ impl Sim {
                     self.emit(c, Kind::Unplug { queue: q, count, explicit: true });
                 }
                 let queue = &self.queues[q as usize];
-                let batch = self.knobs.queue_rqs && queue.has_commit_rqs() && !queue.tags_shared;
+                let tags = &self.tags[self.hctxs[queue.first_hctx as usize].tags as usize];
+                let batch = self.knobs.queue_rqs && queue.has_commit_rqs() && tags.queues == 1;
                 if batch {
                     Flow::Call(frame(2, list, part), Frame::QueueRqs { pc: 0, list: part, next: 0 })
                 } else {

@@ -78,8 +78,8 @@ impl Tags {
         bits.min(self.depth - word as u32 * bits)
     }
 
-    /// Takes a free bit, starting at the CPU's hint; also tells how many words were looked at.
-    fn take(&mut self, cpu: usize) -> Option<(u32, usize)> {
+    /// Takes a free bit, starting at the CPU's hint.
+    fn take(&mut self, cpu: usize) -> Option<u32> {
         let hint = self.hints[cpu].min(self.depth - 1);
         let first = (hint >> self.shift) as usize;
         let mut offset = hint & ((1 << self.shift) - 1);
@@ -97,7 +97,7 @@ impl Tags {
                 if tag == hint {
                     self.hints[cpu] = if tag + 1 >= self.depth { 0 } else { tag + 1 };
                 }
-                return Some((tag, n + 1));
+                return Some(tag);
             }
             offset = 0;
         }
@@ -151,7 +151,7 @@ impl Sim {
         }
         let line = self.tags[t].word_line;
         match self.tags[t].take(c) {
-            Some((tag, _)) => {
+            Some(tag) => {
                 let word = tag >> self.tags[t].shift;
                 self.touch(c, line + word);
                 if shared {

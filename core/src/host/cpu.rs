@@ -66,7 +66,7 @@ pub(crate) enum Frame {
     /// `blk_mq_do_dispatch_ctx`.
     DispatchCtx { pc: u8, hctx: u16, list: u32, bit: u16, sent: u16 },
     /// `blk_mq_dispatch_rq_list`; returns 1 if the run may go on.
-    DispatchRqList { pc: u8, hctx: u16, list: u32, rq: u32, sent: u16, got_budget: bool },
+    DispatchRqList { pc: u8, hctx: u16, list: u32, rq: u32, sent: u16 },
     /// The driver's `queue_rq`; returns a status.
     QueueRq { pc: u8, rq: u32, last: bool },
     /// A hard interrupt: completions waiting on this CPU's vectors.

@@ -140,8 +140,8 @@ impl Sim {
             Frame::DispatchCtx { pc, hctx, list, bit, sent } => {
                 self.dispatch_ctx(c, pc, hctx, list, bit, sent)
             }
-            Frame::DispatchRqList { pc, hctx, list, rq, sent, got_budget } => {
-                self.dispatch_rq_list(c, pc, hctx, list, rq, sent, got_budget)
+            Frame::DispatchRqList { pc, hctx, list, rq, sent } => {
+                self.dispatch_rq_list(c, pc, hctx, list, rq, sent)
             }
             Frame::QueueRq { pc, rq, last } => self.queue_rq(c, pc, rq, last),
             Frame::HardIrq { pc } => self.hard_irq(c, pc),

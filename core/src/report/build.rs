@@ -70,7 +70,7 @@ fn kernel_text(sim: &Sim) -> String {
     text
 }
 
-fn latency(parts: impl Iterator<Item = Latencies>) -> Latency {
+fn latency<'a>(parts: impl Iterator<Item = &'a Latencies>) -> Latency {
     let (mut sum_ns, mut min_ns, mut max_ns) = (0, u64::MAX, 0);
     let mut all: Option<hdrhistogram::Histogram<u32>> = None;
     for part in parts {
@@ -78,7 +78,7 @@ fn latency(parts: impl Iterator<Item = Latencies>) -> Latency {
         min_ns = min_ns.min(part.min_ns);
         max_ns = max_ns.max(part.max_ns);
         match &mut all {
-            None => all = Some(part.histogram),
+            None => all = Some(part.histogram.clone()),
             // Same bounds, so it cannot fail.
             Some(sum) => {
                 let _ = sum.add(&part.histogram);
@@ -107,9 +107,9 @@ fn job_report(name: String, processes: u32, parts: &[JobStats], per_s: f64) -> J
         reads: sum(|j| j.reads),
         iops: sum(|j| j.ios) as f64 * per_s,
         bandwidth: sum(|j| j.bytes) as f64 * per_s,
-        slat: latency(parts.iter().map(|j| j.slat.clone())),
-        clat: latency(parts.iter().map(|j| j.clat.clone())),
-        lat: latency(parts.iter().map(|j| j.lat.clone())),
+        slat: latency(parts.iter().map(|j| &j.slat)),
+        clat: latency(parts.iter().map(|j| &j.clat)),
+        lat: latency(parts.iter().map(|j| &j.lat)),
     }
 }
 
@@ -147,8 +147,15 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
 fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
     let per_io = |ns: u64| if ios == 0 { 0.0 } else { ns as f64 / ios as f64 };
     let sum = |f: &dyn Fn(&crate::host::Cpu) -> u64| sim.cpus.iter().map(f).sum::<u64>();
-    let unpaid = |m: usize| (0..sim.cpus.len()).map(|c| sim.unpaid_ns(c)[m]).sum::<u64>();
-    let mode = |m: usize| sum(&|c| c.used_ns[m]).saturating_sub(unpaid(m));
+    let mut used = [0u64; 4];
+    let mut unpaid = [0u64; 4];
+    for (c, cpu) in sim.cpus.iter().enumerate() {
+        for (m, ns) in sim.unpaid_ns(c).into_iter().enumerate() {
+            used[m] += cpu.used_ns[m];
+            unpaid[m] += ns;
+        }
+    }
+    let mode = |m: usize| used[m].saturating_sub(unpaid[m]);
     let spin = sum(&|c| c.spin_ns);
     let total = (0..4).map(mode).sum::<u64>() + spin;
     CpuReport {

@@ -187,13 +187,6 @@ impl Builder<'_> {
         if let Some(tags) = host_tags {
             self.tags[tags as usize].queues += 1;
         }
-        let tags_shared = shared.is_some();
-        if tags_shared {
-            // The one that made the tag set shares it from now on as well.
-            for other in &mut self.queues {
-                other.tags_shared |= matches!(other.driver, Driver::Scsi(_));
-            }
-        }
         let budget_words =
             if matches!(driver, Driver::Scsi(_)) { depth.div_ceil(64).clamp(1, 16) } else { 1 };
         let busy_line = self.object(
@@ -236,7 +229,6 @@ impl Builder<'_> {
             nomerges: config.nomerges,
             rq_affinity: config.rq_affinity,
             rotational: false,
-            tags_shared,
             device_busy: 0,
             queue_depth: depth,
             busy_line,

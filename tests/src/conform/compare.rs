@@ -2,7 +2,7 @@
 
 use super::recording::{Actor, Line};
 use mqscope_core::Sim;
-use mqscope_core::event::{Context, Event, Extent, Kind, Op, QueueId};
+use mqscope_core::event::{Context, Event, Kind, Op, QueueId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -97,23 +97,14 @@ type Blocks = (Op, u64, u64);
 
 /// Queue, blocks and plug depth of an event that has a letter.
 fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
-    let blocks = |e: &Extent| Some((e.op, e.sector, u64::from(e.sectors)));
-    Some(match kind {
-        Kind::Queue { queue, extent, .. }
-        | Kind::BackMerge { queue, extent, .. }
-        | Kind::FrontMerge { queue, extent, .. }
-        | Kind::GetRequest { queue, extent, .. }
-        | Kind::Insert { queue, extent, .. }
-        | Kind::Issue { queue, extent, .. }
-        | Kind::Requeue { queue, extent, .. }
-        | Kind::Complete { queue, extent, .. } => (*queue, blocks(extent), None),
-        Kind::Split { queue, extent, at_sector, .. } => {
-            (*queue, Some((extent.op, extent.sector, *at_sector)), None)
-        }
-        Kind::Plug { queue } => (*queue, None, None),
-        Kind::Unplug { queue, count, .. } => (*queue, None, Some(*count)),
-        _ => return None,
-    })
+    let (queue, extent) = kind.subject()?;
+    let (second, count) = match *kind {
+        Kind::Split { at_sector, .. } => (Some(at_sector), None),
+        Kind::Unplug { count, .. } => (None, Some(count)),
+        _ => (None, None),
+    };
+    let blocks = extent.map(|e| (e.op, e.sector, second.unwrap_or(u64::from(e.sectors))));
+    Some((queue, blocks, count))
 }
 
 /// Splits lines into the streams that are compared. With `plain_unplug`, UT counts as U.

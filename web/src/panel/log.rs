@@ -3,7 +3,7 @@
 use super::control::{Switch, state};
 use super::table::{Cell, Row, Rows};
 use crate::narrate;
-use crate::player::Player;
+use crate::player::{self, Player};
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
@@ -59,7 +59,7 @@ fn lines(p: &Player, wanted: usize, all: bool, stands: bool) -> Vec<Row> {
         .take(wanted)
         .map(|(e, key)| {
             let letter = Cell { class: "letter", ..Cell::words(e.kind.letter().unwrap_or("")) };
-            let what = Cell { rq: narrate::request(&e.kind), ..Cell::words(narrate::sentence(e, t)) };
+            let what = Cell { rq: player::request(&e.kind), ..Cell::words(narrate::sentence(e, t)) };
             Row {
                 key,
                 cells: vec![

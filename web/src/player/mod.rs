@@ -14,7 +14,7 @@ mod cursor;
 mod step;
 mod timeline;
 
-pub use step::{changes_picture, concerns};
+pub use step::{changes_picture, concerns, request};
 pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 
 use crate::scene::Scene;

@@ -99,8 +99,8 @@ pub fn changes_picture(kind: &Kind) -> bool {
     }
 }
 
-/// Whether an event is about this request.
-pub fn concerns(kind: &Kind, wanted: RqId) -> bool {
+/// The request an event is about, if it is about one.
+pub fn request(kind: &Kind) -> Option<RqId> {
     match *kind {
         Kind::BackMerge { rq, .. }
         | Kind::FrontMerge { rq, .. }
@@ -113,8 +113,13 @@ pub fn concerns(kind: &Kind, wanted: RqId) -> bool {
         | Kind::TagFree { rq, .. }
         | Kind::PlugAdd { rq, .. }
         | Kind::DispatchListAdd { rq, .. }
-        | Kind::Dequeue { rq, .. } => rq == wanted,
-        // A stage is met when it begins, not when it is decided.
-        _ => false,
+        | Kind::Dequeue { rq, .. }
+        | Kind::DeviceStage { rq, .. } => (rq != 0).then_some(rq),
+        _ => None,
     }
+}
+
+/// Whether an event is about this request. A stage is met when it begins, not when it is decided.
+pub fn concerns(kind: &Kind, wanted: RqId) -> bool {
+    !matches!(kind, Kind::DeviceStage { .. }) && request(kind) == Some(wanted)
 }

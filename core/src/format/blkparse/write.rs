@@ -1,7 +1,7 @@
 //! The event log as blkparse's text.
 
 use super::Record;
-use crate::event::{Context, Event, Extent, Kind, NO_TASK, Op, QueueId, TaskId};
+use crate::event::{Context, Event, Kind, NO_TASK, Op, TaskId};
 use crate::topology::Topology;
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
             _ => {}
         }
         let action = event.kind.letter()?;
-        let (queue, extent) = place(&event.kind)?;
+        let (queue, extent) = event.kind.subject()?;
         self.seq[cpu] += 1;
         let (pid, process) = self.process(event);
         let mut record = Record {
@@ -112,21 +112,4 @@ fn rwbs(op: Op) -> &'static str {
         Op::Read => "R",
         Op::Write => "WS",
     }
-}
-
-/// The disk and blocks of an event that has a letter.
-fn place(kind: &Kind) -> Option<(QueueId, Option<Extent>)> {
-    Some(match *kind {
-        Kind::Queue { queue, extent, .. }
-        | Kind::Split { queue, extent, .. }
-        | Kind::BackMerge { queue, extent, .. }
-        | Kind::FrontMerge { queue, extent, .. }
-        | Kind::GetRequest { queue, extent, .. }
-        | Kind::Insert { queue, extent, .. }
-        | Kind::Issue { queue, extent, .. }
-        | Kind::Requeue { queue, extent, .. }
-        | Kind::Complete { queue, extent, .. } => (queue, Some(extent)),
-        Kind::Plug { queue } | Kind::Unplug { queue, .. } => (queue, None),
-        _ => return None,
-    })
 }
