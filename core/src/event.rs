@@ -22,13 +22,91 @@ pub type HctxId = u16;
 pub type ObjectId = u32;
 
 /// What a bio or request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// Read.
+    #[default]
     Read,
     /// Write; direct writes are synchronous (`WS` in blkparse).
     Write,
+    /// Discard (TRIM, UNMAP): blocks without data.
+    Discard,
+    /// The flush request that the flush machinery makes: empty the device's write cache.
+    Flush,
+}
+
+impl Op {
+    /// Whether it takes the side of the writes in a scheduler and in statistics (`op_is_write`).
+    pub fn is_write(self) -> bool {
+        self != Op::Read
+    }
+}
+
+/// What else is asked of a bio or request (`REQ_SYNC`, `REQ_FUA`, ...), as a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// Nothing special.
+    pub const NONE: Self = Self(0);
+    /// Somebody waits for it (`REQ_SYNC`): direct and `fsync`ed writes. Reads count as synchronous without it.
+    pub const SYNC: Self = Self(1);
+    /// The data must be on stable media when it completes (`REQ_FUA`).
+    pub const FUA: Self = Self(2);
+    /// The device's cache is flushed first (`REQ_PREFLUSH`).
+    pub const PREFLUSH: Self = Self(4);
+    /// File-system metadata (`REQ_META`).
+    pub const META: Self = Self(8);
+    /// More I/O of the same task is about to follow (`REQ_IDLE`).
+    pub const IDLE: Self = Self(16);
+
+    /// Whether all bits of `other` are set.
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether no bit is set.
+    pub fn is_none(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// I/O priority class (`ioprio_set`; IOPRIO_CLASS_*).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrioClass {
+    /// Not set: treated as best effort.
+    #[default]
+    None,
+    /// Real time.
+    Rt,
+    /// Best effort.
+    Be,
+    /// Idle.
+    Idle,
+}
+
+/// I/O priority: class and level (0 highest to 7; 4 where nothing is set).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Prio {
+    /// Class.
+    pub class: PrioClass,
+    /// Level within the class.
+    pub level: u8,
+}
+
+impl Default for Prio {
+    fn default() -> Self {
+        Self { class: PrioClass::None, level: 4 }
+    }
 }
 
 /// Which blocks an event is about, in 512-byte sectors.
@@ -36,10 +114,51 @@ pub enum Op {
 pub struct Extent {
     /// Direction.
     pub op: Op,
+    /// What else is asked.
+    #[serde(default, skip_serializing_if = "Flags::is_none")]
+    pub flags: Flags,
     /// First sector.
     pub sector: u64,
     /// Number of sectors.
     pub sectors: u32,
+}
+
+impl Extent {
+    /// Plain direct I/O: writes are synchronous.
+    pub fn new(op: Op, sector: u64, sectors: u32) -> Self {
+        let flags = if op.is_write() { Flags::SYNC } else { Flags::NONE };
+        Self { op, flags, sector, sectors }
+    }
+
+    /// First sector behind it.
+    pub fn end(&self) -> u64 {
+        self.sector + u64::from(self.sectors)
+    }
+
+    /// Whether somebody waits for it (`op_is_sync`).
+    pub fn is_sync(&self) -> bool {
+        self.op == Op::Read || self.flags.0 & (Flags::SYNC.0 | Flags::FUA.0 | Flags::PREFLUSH.0) != 0
+    }
+
+    /// blkparse's RWBS column (`fill_rwbs`): preflush, operation, FUA, sync, meta.
+    pub fn rwbs(&self) -> String {
+        let mut text = String::new();
+        if self.flags.has(Flags::PREFLUSH) || self.op == Op::Flush {
+            text.push('F');
+        }
+        text.push(match self.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Discard => 'D',
+            Op::Flush => 'N',
+        });
+        for (flag, letter) in [(Flags::FUA, 'F'), (Flags::SYNC, 'S'), (Flags::META, 'M')] {
+            if self.flags.has(flag) {
+                text.push(letter);
+            }
+        }
+        text
+    }
 }
 
 /// Which kind of execution context a CPU was in.

@@ -15,6 +15,7 @@ pub mod host;
 pub mod kernel;
 pub mod report;
 pub mod scenario;
+pub mod sched;
 mod setup;
 mod sim;
 pub mod topology;

@@ -245,7 +245,7 @@ impl Audit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mqscope_core::event::{Context, Extent, NO_TASK, Op};
+    use mqscope_core::event::{Context, Extent, Flags, NO_TASK, Op};
     use mqscope_core::topology::{Hctx, Queue};
 
     fn topology() -> Topology {
@@ -278,7 +278,7 @@ mod tests {
         audit.finish()
     }
 
-    const EXTENT: Extent = Extent { op: Op::Read, sector: 8, sectors: 8 };
+    const EXTENT: Extent = Extent { op: Op::Read, flags: Flags::NONE, sector: 8, sectors: 8 };
 
     fn life(rq: RqId, tag: u32) -> [Kind; 7] {
         [

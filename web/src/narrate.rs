@@ -23,6 +23,8 @@ fn blocks(extent: &Extent) -> String {
     let op = match extent.op {
         Op::Read => "read",
         Op::Write => "write",
+        Op::Discard => "discard",
+        Op::Flush => "flush",
     };
     format!("{op} of {} KiB at sector {}", f64::from(extent.sectors) / 2.0, words::grouped(extent.sector))
 }
@@ -223,7 +225,7 @@ mod tests {
     #[test]
     fn names_that_are_not_there_do_not_stop_the_sentence() {
         let empty = Topology::default();
-        let extent = Extent { op: Op::Read, sector: 8, sectors: 1 };
+        let extent = Extent::new(Op::Read, 8, 1);
         let lines = [
             sentence(&event(Kind::Issue { rq: 7, queue: 9, hctx: 9, extent }), &empty),
             sentence(&event(Kind::LockWait { lock: 99, holder: 1, waiters: 2 }), &empty),
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_letter_before_the_request_exists_is_about_no_request() {
-        let extent = Extent { op: Op::Write, sector: 0, sectors: 8 };
+        let extent = Extent::new(Op::Write, 0, 8);
         let early = Kind::GetRequest { bio: 4, rq: 0, queue: 0, extent };
         assert_eq!(request(&early), None);
         assert_eq!(sentence(&event(early), &Topology::default()), "a request is sought for bio 4");

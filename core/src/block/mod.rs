@@ -15,7 +15,7 @@ mod tags;
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use tags::Tags;
 
-use crate::event::{BioId, HctxId, ObjectId, Op, QueueId, RqId, TaskId};
+use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
 
 /// No slot of a slab.
@@ -38,7 +38,9 @@ pub(crate) struct Io {
     pub id: BioId,
     pub task: TaskId,
     pub queue: QueueId,
-    pub write: bool,
+    pub op: Op,
+    pub flags: Flags,
+    pub prio: Prio,
     pub sector: u64,
     pub sectors: u32,
     /// Bios not yet completed.
@@ -71,7 +73,9 @@ pub(crate) struct Request {
     pub hctx: HctxId,
     /// CPU of its ctx.
     pub cpu: u16,
-    pub write: bool,
+    pub op: Op,
+    pub flags: Flags,
+    pub prio: Prio,
     pub sector: u64,
     pub sectors: u32,
     pub segments: u32,
@@ -98,7 +102,8 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn extent(&self) -> crate::event::Extent {
         crate::event::Extent {
-            op: if self.write { Op::Write } else { Op::Read },
+            op: self.op,
+            flags: self.flags,
             sector: self.sector,
             sectors: self.sectors,
         }

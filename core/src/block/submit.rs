@@ -2,7 +2,7 @@
 //! (`blk_mq_make_request` up to 5.8, `blk_mq_submit_bio` since).
 
 use crate::block::{Bio, NONE, Request};
-use crate::event::{Extent, HctxId, Kind, Op};
+use crate::event::{Extent, HctxId, Kind};
 use crate::host::{Flow, Frame, Runnable};
 use crate::kernel::{DirectUnplugged, FullPlug};
 use crate::sim::Sim;
@@ -23,8 +23,8 @@ impl Sim {
 
     fn bio_extent(&self, bio: u32) -> Extent {
         let b = &self.bios[bio];
-        let op = if self.ios[b.io].write { Op::Write } else { Op::Read };
-        Extent { op, sector: b.sector, sectors: b.sectors }
+        let io = &self.ios[b.io];
+        Extent { op: io.op, flags: io.flags, sector: b.sector, sectors: b.sectors }
     }
 
     /// `bio` is what is left of the I/O, `part` the piece under way (the same slot for the last piece).
@@ -190,7 +190,9 @@ impl Sim {
             queue: io.queue,
             hctx,
             cpu: c as u16,
-            write: io.write,
+            op: io.op,
+            flags: io.flags,
+            prio: io.prio,
             sector: b.sector,
             sectors: b.sectors,
             segments: b.sectors.div_ceil(PAGE_SECTORS),
@@ -224,7 +226,7 @@ impl Sim {
         let io = &self.ios[b.io];
         let queue = &self.queues[r.queue as usize];
         r.queue == io.queue
-            && r.write == io.write
+            && r.op == io.op
             && r.sectors + b.sectors <= queue.max_sectors
             && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
             && (r.sector + u64::from(r.sectors) == b.sector || b.sector + u64::from(b.sectors) == r.sector)

@@ -89,12 +89,12 @@ impl Flash {
         out: &mut Outbox,
     ) -> u64 {
         let pages = u64::from(command.bytes.div_ceil(PAGE).max(1));
-        let per_page = self.front_ns[usize::from(command.write)];
+        let per_page = self.front_ns[usize::from(command.write())];
         let start = now.max(self.front_free_ns);
         let ready = start + per_page * pages;
         self.front_free_ns = ready;
         out.stage(command.slot, front, unit, now, ready);
-        if command.write {
+        if command.write() {
             self.write(now, ready, pages, command, unit, out)
         } else {
             self.read(ready, per_page, command, unit, out)

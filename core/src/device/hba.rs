@@ -66,7 +66,7 @@ impl Model for Hba {
         if self.pending.len() <= slot {
             self.pending.resize(slot + 1, (0, 0));
         }
-        let inbound = if command.write { Self::wire_bytes(command.bytes) } else { 0 } + FRAME_BYTES;
+        let inbound = if command.write() { Self::wire_bytes(command.bytes) } else { 0 } + FRAME_BYTES;
         let arrived = now.max(self.in_free_ns) + Flash::link_ns(self.spec.link, inbound);
         self.in_free_ns = arrived;
         out.stage(command.slot, Stage::Link, 0, now, arrived);
@@ -101,7 +101,7 @@ impl Model for Hba {
             sector += u64::from(sectors);
             left -= sectors;
         }
-        self.pending[slot] = (parts, if command.write { 0 } else { command.bytes });
+        self.pending[slot] = (parts, if command.write() { 0 } else { command.bytes });
     }
 
     fn event(&mut self, now: u64, token: u32, out: &mut Outbox) {

@@ -13,7 +13,7 @@ pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
 
 use crate::engine::agenda::Timed;
-use crate::event::{Kind, Stage};
+use crate::event::{Flags, Kind, Op, Stage};
 use crate::sim::Sim;
 
 /// A command as the device sees it.
@@ -23,7 +23,9 @@ pub(crate) struct Command {
     pub slot: u32,
     /// Logical unit.
     pub lun: u16,
-    pub write: bool,
+    pub op: Op,
+    /// FUA: past the write cache.
+    pub fua: bool,
     pub sector: u64,
     pub bytes: u32,
     /// Seed of the run, for the placement of data on dies.
@@ -48,6 +50,13 @@ pub(crate) struct Outbox {
     pub done: Vec<(u64, u32)>,
     /// (request slot, stage)
     pub stages: Vec<(u32, Passed)>,
+}
+
+impl Command {
+    /// Whether data goes to the device.
+    pub(crate) fn write(&self) -> bool {
+        self.op == Op::Write
+    }
 }
 
 impl Outbox {
@@ -104,7 +113,8 @@ impl Sim {
         let command = Command {
             slot: rq,
             lun: queue.lun,
-            write: r.write,
+            op: r.op,
+            fua: r.flags.has(Flags::FUA),
             sector: r.sector,
             bytes: r.sectors * 512,
             seed: self.seed,

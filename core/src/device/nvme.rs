@@ -33,7 +33,7 @@ impl Model for Nvme {
         if self.waiting.len() <= slot {
             self.waiting.resize(slot + 1, Waits::Link(0));
         }
-        if command.write {
+        if command.write() {
             // Data comes over the link first; the front end sees the command when it is there.
             let start = now.max(self.in_free_ns);
             let here = start + Flash::link_ns(self.flash.spec().link_in, command.bytes);

@@ -103,6 +103,8 @@ fn print_io(out: &mut String, io: &BatchIo) {
     out.push_str(match io.op {
         Op::Read => " r",
         Op::Write => " w",
+        Op::Discard => " d",
+        Op::Flush => " f",
     });
     if io.device > 0 {
         _ = write!(out, "{}", io.device);

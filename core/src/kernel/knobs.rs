@@ -200,6 +200,53 @@ choice! {
     }
 }
 
+choice! {
+    /// How many requests a run takes from the elevator before it sends them (`__blk_mq_do_dispatch_sched`).
+    ElevatorDispatch {
+        /// One, sent at once.
+        One = "one",
+        /// Up to nr_requests (one while dispatch_busy).
+        Batch = "batch",
+        /// The same, and no more once a driver tag is missing.
+        BatchUntilNoTag = "batch-until-no-tag",
+    }
+}
+choice! {
+    /// What mq-deadline makes of I/O priorities (`dd_dispatch_request`).
+    DeadlinePrio {
+        /// Nothing.
+        Ignored = "ignored",
+        /// Real time before best effort before idle, strictly.
+        Strict = "strict",
+        /// Strictly, but what waited longer than prio_aging_expire goes first.
+        Ageing = "ageing",
+    }
+}
+choice! {
+    /// Sched tags that mq-deadline leaves to writes and asynchronous requests (`dd_depth_updated`, `dd_limit_depth`).
+    DeadlineDepth {
+        /// All.
+        None = "none",
+        /// async_depth = 3/4 of nr_requests, used as it is as depth of a bitmap word.
+        ThreeQuarters = "three-quarters",
+        /// async_depth = 3/4 of nr_requests, scaled to a bitmap word.
+        ThreeQuartersOfWord = "three-quarters-of-word",
+        /// async_depth = the nr_requests before the last change, scaled to a bitmap word (6.1.y as recorded).
+        PreviousNrRequests = "previous-nr-requests",
+        /// async_depth = nr_requests, scaled to a bitmap word.
+        NrRequests = "nr-requests",
+    }
+}
+choice! {
+    /// How kyber judges latency.
+    KyberStats {
+        /// Mean latency of 100 ms windows (until 4.19).
+        Mean = "mean",
+        /// 90th and 99th percentile of histograms (4.20+).
+        Percentile = "percentile",
+    }
+}
+
 /// A knob as the user sees it.
 #[derive(Clone, Debug, Serialize)]
 pub struct KnobInfo {
@@ -365,4 +412,39 @@ knobs! {
     hctx_counters: bool,
     /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
     dev_resource: bool,
+    /// Requests that a run takes from the elevator at once (blk_mq_do_dispatch_sched).
+    elevator_dispatch: ElevatorDispatch,
+    /// A run asks the elevator has_work and takes budget before each request (blk_mq_do_dispatch_sched, 4.15+).
+    elevator_has_work: bool,
+    /// An elevator that gives nothing although budget was taken makes all hctxs run again after 3 ms
+    /// (BLK_MQ_BUDGET_DELAY, 5.7+).
+    budget_rerun: bool,
+    /// A run stops when something joins hctx->dispatch meanwhile, and starts once more (blk_mq_sched_dispatch_requests,
+    /// 5.7+).
+    rerun_for_dispatch_list: bool,
+    /// Elevator runs end after 1 s (blk_mq_do_dispatch_sched, 5.19+).
+    elevator_run_bounded: bool,
+    /// dispatch_busy is kept with an elevator too (blk_mq_update_dispatch_busy, 5.14+).
+    dispatch_busy_elevator: bool,
+    /// The next request's driver tag is taken before a request is sent, to know whether it is the last
+    /// (blk_mq_dispatch_rq_list, until 6.3).
+    last_looks_ahead: bool,
+    /// Runs of all hctxs pick one for elevators with one lock for the disk (blk_mq_get_sq_hctx, 5.12+).
+    single_hctx_dispatch: bool,
+    /// A delayed run of all hctxs leaves those alone that already have one pending (5.19+).
+    delay_skips_pending: bool,
+    /// An hctx through which nothing was inserted has no work (hctx->elevator_queued, 5.10 and 5.11).
+    elevator_queued: bool,
+    /// Host-wide tags come with one set of sched tags for the disk, not one for each hctx (5.14+).
+    sched_tags_queue_wide: bool,
+    /// Two requests merged with each other show an M (trace_block_rq_merge, 5.10+).
+    rq_merge_traced: bool,
+    /// I/O priorities in mq-deadline.
+    deadline_prio: DeadlinePrio,
+    /// Writes' share of the sched tags in mq-deadline.
+    deadline_async_depth: DeadlineDepth,
+    /// kyber's statistics and domains.
+    kyber_stats: KyberStats,
+    /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
+    bfq_queue_lock: bool,
 }

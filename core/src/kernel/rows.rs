@@ -55,12 +55,29 @@ const K4_14: Knobs = Knobs {
     nvme_shared_lock: true,
     hctx_counters: true,
     dev_resource: false,
+    elevator_dispatch: ElevatorDispatch::One,
+    elevator_has_work: false,
+    budget_rerun: false,
+    rerun_for_dispatch_list: false,
+    elevator_run_bounded: false,
+    dispatch_busy_elevator: false,
+    last_looks_ahead: true,
+    single_hctx_dispatch: false,
+    delay_skips_pending: false,
+    elevator_queued: false,
+    sched_tags_queue_wide: false,
+    rq_merge_traced: false,
+    deadline_prio: DeadlinePrio::Ignored,
+    deadline_async_depth: DeadlineDepth::None,
+    kyber_stats: KyberStats::Mean,
+    bfq_queue_lock: true,
 };
 
 const K4_15: Knobs = Knobs {
     dispatch_mode: DispatchMode::OneByOneWithBudget,
     run_tests_pending: true,
     scsi_budget_first: true,
+    elevator_has_work: true,
     ..K4_14
 };
 
@@ -87,6 +104,7 @@ const K5_4: Knobs = Knobs {
     scsi_device_ref: false,
     dio_plug: DioPlug::Async,
     commit_rqs: true,
+    kyber_stats: KyberStats::Percentile,
     ..K4_19
 };
 
@@ -95,6 +113,11 @@ const K5_10: Knobs = Knobs {
     no_budget_delays: true,
     scsi_run_all: false,
     scsi_host_busy: false,
+    elevator_dispatch: ElevatorDispatch::Batch,
+    budget_rerun: true,
+    rerun_for_dispatch_list: true,
+    elevator_queued: true,
+    rq_merge_traced: true,
     ..K5_4
 };
 
@@ -116,10 +139,25 @@ const K6_1: Knobs = Knobs {
     batch_tags: true,
     scsi_budget_map: true,
     hctx_counters: false,
+    elevator_dispatch: ElevatorDispatch::BatchUntilNoTag,
+    elevator_queued: false,
+    elevator_run_bounded: true,
+    dispatch_busy_elevator: true,
+    single_hctx_dispatch: true,
+    delay_skips_pending: true,
+    sched_tags_queue_wide: true,
+    deadline_prio: DeadlinePrio::Ageing,
+    deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_10
 };
 
-const K6_12: Knobs = Knobs { direct_flush_traced: true, ..K6_1 };
+const K6_12: Knobs = Knobs {
+    direct_flush_traced: true,
+    last_looks_ahead: false,
+    deadline_async_depth: DeadlineDepth::NrRequests,
+    bfq_queue_lock: false,
+    ..K6_1
+};
 
 const K6_18: Knobs = Knobs {
     plug_order: PlugOrder::Fifo,

@@ -189,7 +189,7 @@ impl Stats {
         let j = &mut self.jobs[job as usize];
         let bytes = u64::from(io.sectors) * 512;
         j.ios += 1;
-        j.reads += u64::from(!io.write);
+        j.reads += u64::from(!io.op.is_write());
         j.bytes += bytes;
         let handed_over = io.issued_ns.min(io.done_ns.max(io.start_ns));
         j.slat.record(handed_over - io.start_ns);

@@ -38,7 +38,7 @@ impl Sim {
                     Some(BatchStep::Wait) => Flow::Go(frame(4)),
                     Some(BatchStep::Submit(ios)) => {
                         for io in ios {
-                            self.prepare(t, io.device, io.op == crate::event::Op::Write, io.offset, io.len);
+                            self.prepare(t, io.device, io.op, io.offset, io.len);
                             self.tasks[t].program.ios += 1;
                         }
                         self.charge(c, self.costs.fio_user);

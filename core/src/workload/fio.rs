@@ -1,7 +1,7 @@
 //! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
 
 use crate::engine::rng::{self, Purpose};
-use crate::event::{Kind, Sleep};
+use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
 use crate::workload::{Amount, Engine, JobSpec, Pattern, Workload};
@@ -224,7 +224,7 @@ impl Sim {
         }
         program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
-        self.prepare(t, file, write, start + block * u64::from(len), len);
+        self.prepare(t, file, if write { Op::Write } else { Op::Read }, start + block * u64::from(len), len);
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
         self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);

@@ -2,7 +2,7 @@
 
 use crate::block::{Bio, Io, NONE, Plug};
 use crate::engine::agenda::Timed;
-use crate::event::{Kind, Sleep, TaskId};
+use crate::event::{Extent, Kind, Op, Prio, Sleep, TaskId};
 use crate::host::{Flow, Frame};
 use crate::kernel::DioPlug;
 use crate::sim::Sim;
@@ -86,13 +86,16 @@ impl Sim {
     }
 
     /// Makes an I/O ready to be handed over.
-    pub(crate) fn prepare(&mut self, t: usize, queue: u16, write: bool, offset: u64, len: u32) {
+    pub(crate) fn prepare(&mut self, t: usize, queue: u16, op: Op, offset: u64, len: u32) {
         self.next_bio += 1;
+        let Extent { flags, .. } = Extent::new(op, 0, 0);
         let io = self.ios.add(Io {
             id: self.next_bio,
             task: t as TaskId,
             queue,
-            write,
+            op,
+            flags,
+            prio: Prio::default(),
             sector: offset / 512,
             sectors: len.div_ceil(512).max(1),
             pending: 1,

@@ -167,7 +167,7 @@ fn topology() -> Topology {
 
 #[test]
 fn events_print_in_the_default_form() {
-    let extent = Extent { op: Op::Write, sector: 2000, sectors: 64 };
+    let extent = Extent::new(Op::Write, 2000, 64);
     let event = |at_ns, cpu, context, task, kind| Event { at_ns, cpu, context, task, kind };
     let on_task = |at_ns, kind| event(at_ns, 1, Context::Task, 0, kind);
     let events = [
@@ -188,7 +188,7 @@ fn events_print_in_the_default_form() {
                 queue: 0,
                 hctx: 0,
                 place: Place::DispatchList,
-                extent: Extent { op: Op::Read, ..extent },
+                extent: Extent::new(Op::Read, extent.sector, extent.sectors),
             },
         ),
         event(12_000_000_346, 1, Context::Idle, NO_TASK, Kind::Requeue { rq: 1, queue: 0, hctx: 0, extent }),
@@ -207,11 +207,7 @@ fn events_print_in_the_default_form() {
 }
 
 fn any_kind() -> impl Strategy<Value = Kind> {
-    let extent = (any::<bool>(), 0..u64::MAX, 1..u32::MAX).prop_map(|(write, sector, sectors)| Extent {
-        op: if write { Op::Write } else { Op::Read },
-        sector,
-        sectors,
-    });
+    let extent = (any::<bool>(), 0..u64::MAX, 1..u32::MAX).prop_map(|(write, sector, sectors)| Extent::new(if write { Op::Write } else { Op::Read }, sector, sectors));
     (0..13_u8, 0..2_u16, extent, any::<u32>()).prop_map(|(which, queue, extent, count)| match which {
         0 => Kind::Queue { bio: 1, queue, extent },
         1 => Kind::Split { bio: 1, queue, extent, at_sector: u64::from(count) },

@@ -2,7 +2,7 @@
 
 use super::recording::{Actor, Line};
 use mqscope_core::Sim;
-use mqscope_core::event::{Context, Event, Kind, Op, QueueId};
+use mqscope_core::event::{Context, Event, Kind, QueueId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -77,23 +77,19 @@ fn line(sim: &Sim, event: &Event) -> Option<Line> {
         Context::Kworker => Actor::Worker,
         Context::HardIrq | Context::SoftIrq | Context::Idle => Actor::Interrupt,
     };
-    let rwbs = match extent.map(|e| e.0) {
-        None => "N",
-        Some(Op::Read) => "R",
-        Some(Op::Write) => "WS",
-    };
+    let rwbs = extent.as_ref().map_or_else(|| "N".into(), |e| e.0.clone());
     Some(Line {
         dev: topology.queues.get(usize::from(queue)).map(|q| q.dev)?,
         actor,
         letter: letter.to_owned(),
-        rwbs: rwbs.to_owned(),
+        rwbs,
         extent: extent.map(|(_, first, second)| (first, second)),
         count,
         at_ns: event.at_ns,
     })
 }
 
-type Blocks = (Op, u64, u64);
+type Blocks = (String, u64, u64);
 
 /// Queue, blocks and plug depth of an event that has a letter.
 fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
@@ -103,7 +99,7 @@ fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
         Kind::Unplug { count, .. } => (None, Some(count)),
         _ => (None, None),
     };
-    let blocks = extent.map(|e| (e.op, e.sector, second.unwrap_or(u64::from(e.sectors))));
+    let blocks = extent.map(|e| (e.rwbs(), e.sector, second.unwrap_or(u64::from(e.sectors))));
     Some((queue, blocks, count))
 }
 

@@ -123,6 +123,8 @@ fn show(r: &Request, scene: &crate::scene::Scene, now: u64) -> Shown {
     let op = match r.extent.op {
         Op::Read => "Read",
         Op::Write => "Write",
+        Op::Discard => "Discard",
+        Op::Flush => "Flush",
     };
     let disk = t.queues.get(r.queue as usize).map_or("?", |q| q.name.as_str());
     let task = t.tasks.get(r.task as usize).map_or("a task", |t| t.name.as_str());

@@ -96,7 +96,7 @@ impl Scene {
             }
             Kind::TagAlloc { rq, bio, hctx, tag } => {
                 let queue = self.queue_of(hctx);
-                let none = Extent { op: Op::Read, sector: 0, sectors: 0 };
+                let none = Extent::new(Op::Read, 0, 0);
                 let slot = self.unborn(event, bio, queue, none);
                 if let Some(old) = self.requests.insert(rq, slot)
                     && old != slot

@@ -157,7 +157,7 @@ mod tests {
     use mqscope_core::event::{Extent, Op};
 
     fn request(bio: u32) -> Request {
-        Request::new(bio, 0, 0, 0, Extent { op: Op::Read, sector: 0, sectors: 8 }, 0)
+        Request::new(bio, 0, 0, 0, Extent::new(Op::Read, 0, 8), 0)
     }
 
     fn order(lists: &Lists, list: u32) -> Vec<u32> {

@@ -3,7 +3,7 @@
 use super::*;
 use mqscope_core::Sim;
 use mqscope_core::cases::cases;
-use mqscope_core::event::{Context, Event, Extent, Kind, NO_TASK, Place, Sleep, Stage};
+use mqscope_core::event::{Context, Event, Extent, Flags, Kind, NO_TASK, Place, Sleep, Stage};
 use mqscope_core::kernel;
 use mqscope_core::topology as fixed;
 
@@ -44,7 +44,7 @@ fn scene() -> Scene {
     Scene::new(topology(), &knobs(), 100_000)
 }
 
-const EXTENT: Extent = Extent { op: Op::Read, sector: 800, sectors: 8 };
+const EXTENT: Extent = Extent { op: Op::Read, flags: Flags::NONE, sector: 800, sectors: 8 };
 
 /// An event of task 0 on CPU 0.
 fn by_task(at_ns: u64, kind: Kind) -> Event {
@@ -288,7 +288,7 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
 /// Any event at all, with indices inside and outside of the topology.
 fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
     let extent =
-        Extent { op: if n(2) == 0 { Op::Read } else { Op::Write }, sector: n(999), sectors: n(99) as u32 };
+        Extent::new(if n(2) == 0 { Op::Read } else { Op::Write }, n(999), n(99) as u32);
     let (rq, bio, tag) = (n(12) as u32, n(12) as u32, n(200) as u32);
     let (queue, hctx, lock, cpu) = (n(3) as u16, n(3) as u16, n(4) as u32, n(4) as u16);
     let place = match n(3) {

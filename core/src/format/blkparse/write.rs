@@ -1,7 +1,7 @@
 //! The event log as blkparse's text.
 
 use super::Record;
-use crate::event::{Context, Event, Kind, NO_TASK, Op, TaskId};
+use crate::event::{Context, Event, Kind, NO_TASK, TaskId};
 use crate::topology::Topology;
 use std::fmt::Write as _;
 
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
             time_ns: event.at_ns,
             pid,
             action: action.into(),
-            rwbs: extent.map_or("N", |extent| rwbs(extent.op)).into(),
+            rwbs: extent.map_or_else(|| "N".into(), |extent| extent.rwbs()),
             sector: extent.map_or(0, |extent| extent.sector),
             sectors: extent.map_or(0, |extent| extent.sectors),
             process,
@@ -103,13 +103,5 @@ impl<'a> Writer<'a> {
             Some(task) => (task.pid, task.name.chars().take(COMM_MAX).collect()),
             None => (0, format!("swapper/{}", event.cpu)),
         }
-    }
-}
-
-/// blkparse's letters for a direction; direct writes are synchronous.
-fn rwbs(op: Op) -> &'static str {
-    match op {
-        Op::Read => "R",
-        Op::Write => "WS",
     }
 }
