@@ -239,6 +239,8 @@ pub enum Kind {
     BackMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
     /// `F`: the bio was merged at the front of `rq`.
     FrontMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `M` (`traced`: from 5.10 on) of two requests: `gone` was appended to `rq`; `extent` is the one of `gone`.
+    RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool },
     /// `G`: a request was obtained. `rq` is 0 where the letter precedes the allocation (before 4.20).
     GetRequest { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
     /// `P`: the task's plug was empty and received its first request.
@@ -255,7 +257,12 @@ pub enum Kind {
     Complete { rq: RqId, queue: QueueId, extent: Extent },
 
     // --- life of a request between the letters ------------------------------------------------------
-    /// The request for `bio` now exists and holds `tag` of `hctx`.
+    /// The request for `bio` now exists and holds sched tag `tag` of `hctx` (a scheduler is attached; the driver tag comes
+    /// at dispatch).
+    SchedTagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
+    /// The sched tag went back to its bitmap.
+    SchedTagFree { rq: RqId, hctx: HctxId, tag: u32 },
+    /// The request for `bio` holds driver tag `tag` of `hctx`; without a scheduler it exists from here on.
     TagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
     /// `task` found no free tag and sleeps on wait queue `wait_queue` (0 to 7).
     TagWait { bio: BioId, hctx: HctxId, wait_queue: u8 },
@@ -263,6 +270,8 @@ pub enum Kind {
     TagFree { rq: RqId, hctx: HctxId, tag: u32 },
     /// The request joined the task's plug, which now holds `count`.
     PlugAdd { rq: RqId, queue: QueueId, count: u32 },
+    /// No driver tag was free for the request at dispatch: it waits in `hctx->dispatch`.
+    NoDriverTag { rq: RqId, hctx: HctxId },
     /// The request joined `hctx->dispatch` without an `I` (refused by the driver or out of budget).
     DispatchListAdd { rq: RqId, hctx: HctxId },
     /// The request left its ctx list, elevator or dispatch list and is in the hands of a dispatcher.
@@ -345,6 +354,7 @@ impl Kind {
             | Kind::Split { queue, extent, .. }
             | Kind::BackMerge { queue, extent, .. }
             | Kind::FrontMerge { queue, extent, .. }
+            | Kind::RequestMerge { queue, extent, .. }
             | Kind::GetRequest { queue, extent, .. }
             | Kind::Insert { queue, extent, .. }
             | Kind::Issue { queue, extent, .. }
@@ -360,7 +370,7 @@ impl Kind {
         Some(match self {
             Kind::Queue { .. } => "Q",
             Kind::Split { .. } => "X",
-            Kind::BackMerge { .. } => "M",
+            Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, .. } => "M",
             Kind::FrontMerge { .. } => "F",
             Kind::GetRequest { .. } => "G",
             Kind::Plug { .. } => "P",

@@ -49,13 +49,19 @@ pub struct DeviceConfig {
     pub name: String,
     /// Device preset, see [`crate::device::PRESETS`].
     pub model: String,
-    /// Scheduler (`none`).
+    /// Scheduler: `none` or a name of [`crate::sched::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
+    /// Attributes of `queue/iosched` by their sysfs names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub iosched: BTreeMap<String, u64>,
     /// Hardware contexts.
     #[serde(default)]
     pub nr_hw_queues: Option<u16>,
-    /// Tags of an hctx (nr_requests with scheduler none).
+    /// Driver tags of an hctx (or of a host), if not the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_tags: Option<u32>,
+    /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other.
     #[serde(default)]
     pub nr_requests: Option<u32>,
     /// Commands the LUN takes at once (SCSI budget).
@@ -70,6 +76,9 @@ pub struct DeviceConfig {
     /// sysfs max_sectors_kb.
     #[serde(default)]
     pub max_sectors_kb: Option<u32>,
+    /// sysfs rotational, if not the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
     /// Fixed service time of a null device, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
@@ -93,6 +102,9 @@ impl DeviceConfig {
             name: name.into(),
             model: model.into(),
             scheduler: default_scheduler(),
+            iosched: BTreeMap::new(),
+            nr_tags: None,
+            rotational: None,
             nr_hw_queues: None,
             nr_requests: None,
             queue_depth: None,

@@ -52,6 +52,7 @@ pub struct Sim {
     pub(crate) stats: Stats,
     pub(crate) log: Log,
     pub(crate) outbox: crate::device::Outbox,
+    pub(crate) sched_out: crate::sched::Out,
     pub(crate) topology: Arc<Topology>,
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) warnings: Arc<Vec<String>>,
@@ -144,6 +145,10 @@ impl Sim {
             }
             Next::Timed(Timed::Ipi(c, rq)) => {
                 self.cpus[c as usize].ipi_queue.push_back(rq);
+                self.raise_irq(c as usize);
+            }
+            Next::Timed(Timed::Sched(c, queue, token)) => {
+                self.cpus[c as usize].timer_queue.push_back((queue, token));
                 self.raise_irq(c as usize);
             }
             Next::Timed(Timed::Measure) => self.start_measuring(),

@@ -52,8 +52,10 @@ pub struct Queue {
     pub scheduler: String,
     /// blkparse's `major,minor`.
     pub dev: (u32, u32),
-    /// Tags (request slots) of one hctx.
+    /// Driver tags of one hctx.
     pub nr_tags: u32,
+    /// sysfs nr_requests: the sched tags with a scheduler, the driver tags without.
+    pub nr_requests: u32,
     /// Commands the device itself takes at once (LUN depth; the tags of all hctxs where there is no budget).
     pub queue_depth: u32,
     /// Size, in sectors.

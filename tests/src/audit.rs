@@ -19,6 +19,9 @@ struct Bio {
 #[derive(Debug, Default)]
 struct Request {
     tag: Option<(HctxId, u32)>,
+    sched_tag: Option<(HctxId, u32)>,
+    /// It became part of another request.
+    merged: bool,
     issued: bool,
     completions: u32,
     interrupts: u32,
@@ -34,6 +37,7 @@ pub struct Audit {
     requests: BTreeMap<RqId, Request>,
     tags: BTreeMap<(HctxId, u32), RqId>,
     tags_used: BTreeMap<HctxId, u32>,
+    sched_tags: BTreeMap<(HctxId, u32), RqId>,
     in_flight: Vec<u32>,
     holders: BTreeMap<ObjectId, CpuId>,
     violations: Vec<String>,
@@ -77,7 +81,9 @@ impl Audit {
         }
         let requests = std::mem::take(&mut self.requests);
         for (id, rq) in &requests {
-            if rq.tag.is_none() || rq.completions != 1 || rq.tag_frees != 1 || !rq.issued {
+            let whole = rq.tag.is_some() && rq.completions == 1 && rq.tag_frees == 1 && rq.issued;
+            let merged = rq.merged && rq.completions == 0 && !rq.issued;
+            if !whole && !merged {
                 self.note(format!("request {id} is not whole: {rq:?}"));
             }
         }
@@ -88,6 +94,9 @@ impl Audit {
         }
         for (place, rq) in std::mem::take(&mut self.tags) {
             self.note(format!("tag {place:?} is still held by request {rq}"));
+        }
+        for (place, rq) in std::mem::take(&mut self.sched_tags) {
+            self.note(format!("sched tag {place:?} is still held by request {rq}"));
         }
         for (lock, cpu) in std::mem::take(&mut self.holders) {
             self.note(format!("lock {lock} is still held by CPU {cpu}"));
@@ -128,12 +137,37 @@ impl Audit {
 
     fn request(&mut self, topology: &Topology, event: &Event) {
         match event.kind {
+            Kind::SchedTagAlloc { rq, hctx, tag, .. } => {
+                let new = Request { sched_tag: Some((hctx, tag)), ..Request::default() };
+                if self.requests.insert(rq, new).is_some() {
+                    self.violation(event, format!("request {rq} is made twice"));
+                }
+                if let Some(holder) = self.sched_tags.insert((hctx, tag), rq) {
+                    self.violation(
+                        event,
+                        format!("sched tag {tag} of hctx {hctx} is held by {holder} and {rq}"),
+                    );
+                }
+                let queue = topology.hctxs.get(usize::from(hctx)).map(|h| usize::from(h.queue));
+                let most = queue.and_then(|q| topology.queues.get(q)).map_or(0, |q| q.nr_requests);
+                if tag >= most {
+                    self.violation(event, format!("sched tag {tag}, but nr_requests is {most}"));
+                }
+            }
+            Kind::SchedTagFree { rq, hctx, tag } => {
+                if self.sched_tags.remove(&(hctx, tag)) != Some(rq) {
+                    let text = format!("request {rq} frees sched tag {tag} of hctx {hctx}, not its own");
+                    self.violation(event, text);
+                }
+                self.state(event, rq, |r| r.sched_tag.take().is_some() && (r.merged || r.completions == 1));
+            }
+            Kind::RequestMerge { gone, rq, .. } => {
+                self.state(event, gone, |r| !std::mem::replace(&mut r.merged, true) && !r.issued);
+                self.state(event, rq, |r| !r.merged && !r.issued);
+            }
             Kind::TagAlloc { rq, hctx, tag, .. } => {
-                if self
-                    .requests
-                    .insert(rq, Request { tag: Some((hctx, tag)), ..Request::default() })
-                    .is_some()
-                {
+                let request = self.requests.entry(rq).or_default();
+                if request.tag.replace((hctx, tag)).is_some() {
                     self.violation(event, format!("request {rq} gets a tag twice"));
                 }
                 if let Some(holder) = self.tags.insert((hctx, tag), rq) {
@@ -158,6 +192,8 @@ impl Audit {
                 let used = self.tags_used.entry(hctx).or_default();
                 *used = used.saturating_sub(1);
                 match self.requests.get_mut(&rq) {
+                    // Refused by the driver: a scheduler's request takes a new driver tag next time.
+                    Some(known) if known.completions == 0 => known.tag = None,
                     Some(known) => known.tag_frees += 1,
                     None => self.violation(event, format!("unknown request {rq} frees a tag")),
                 }
@@ -255,6 +291,7 @@ mod tests {
             scheduler: "none".into(),
             dev: (254, 0),
             nr_tags: 2,
+            nr_requests: 2,
             queue_depth: 1,
             sectors: 1000,
             hctxs: vec![0],

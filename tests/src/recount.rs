@@ -73,7 +73,14 @@ impl Recount {
                 self.lat_max_ns = self.lat_max_ns.max(lat_ns);
                 self.sectors += u64::from(self.bios.get(&bio).copied().unwrap_or(0));
             }
-            Kind::TagAlloc { rq, .. } => _ = self.allocated.insert(rq, at),
+            Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } => {
+                self.allocated.entry(rq).or_insert(at);
+            }
+            Kind::RequestMerge { gone, rq, queue, .. } => {
+                self.queues[usize::from(queue)].merges += 1;
+                let earlier = self.allocated.remove(&gone).unwrap_or(at);
+                self.allocated.entry(rq).and_modify(|kept| *kept = earlier.min(*kept));
+            }
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;
             }

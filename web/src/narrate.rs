@@ -114,6 +114,16 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         }
         Kind::Requeue { rq, .. } => format!("the driver cannot take request {rq} now and puts it back"),
         Kind::Complete { rq, .. } => format!("request {rq} is complete"),
+        Kind::RequestMerge { gone, rq, .. } => format!("request {gone} becomes the end of request {rq}"),
+        Kind::SchedTagAlloc { rq, bio, hctx: h, tag } => {
+            format!("request {rq} for bio {bio} takes sched tag {tag} of {}", hctx(t, *h))
+        }
+        Kind::SchedTagFree { rq, hctx: h, tag } => {
+            format!("request {rq} gives sched tag {tag} of {} back", hctx(t, *h))
+        }
+        Kind::NoDriverTag { rq, hctx: h } => {
+            format!("no driver tag of {} is free for request {rq}", hctx(t, *h))
+        }
         Kind::TagAlloc { rq, bio, hctx: h, tag } => {
             format!("request {rq} for bio {bio} takes tag {tag} of {}", hctx(t, *h))
         }

@@ -27,13 +27,21 @@ impl Sim {
         let frame = |pc| Frame::HardIrq { pc };
         match pc {
             0 => {
-                let ipi = self.cpus[c].irq_queue.is_empty();
-                self.charge(c, if ipi { self.costs.ipi_receive } else { self.costs.irq });
+                let cpu = &self.cpus[c];
+                let entry = match (cpu.irq_queue.is_empty(), cpu.ipi_queue.is_empty()) {
+                    (false, _) => self.costs.irq,
+                    (true, false) => self.costs.ipi_receive,
+                    (true, true) => 0, // a timer pays itself
+                };
+                self.charge(c, entry);
                 Flow::Pay(frame(1))
             }
             _ => {
                 if let Some(rq) = self.cpus[c].irq_queue.pop_front() {
                     return Flow::Call(frame(1), Frame::Complete { pc: 0, rq, softirq: false });
+                }
+                if let Some((queue, token)) = self.cpus[c].timer_queue.pop_front() {
+                    return Flow::Call(frame(1), Frame::SchedTimer { pc: 0, queue, token });
                 }
                 if self.knobs.ipi_in_softirq {
                     let cpu = &mut self.cpus[c];
@@ -81,7 +89,8 @@ impl Sim {
                 }
                 if driver == Driver::Nvme && self.knobs.nvme_shared_lock {
                     let lock = self.hctxs[hctx as usize].sq_lock;
-                    return if self.lock(c, lock) { Flow::Go(frame(6)) } else { Flow::Spin(frame(6)) };
+                    self.charge(c, self.costs.complete / 3);
+                    return if self.lock(c, lock) { Flow::Pay(frame(6)) } else { Flow::Spin(frame(6)) };
                 }
                 self.charge(c, self.costs.complete / 3);
                 Flow::Pay(frame(1))
@@ -90,8 +99,7 @@ impl Sim {
             6 => {
                 let lock = self.hctxs[hctx as usize].sq_lock;
                 self.unlock(c, lock);
-                self.charge(c, self.costs.complete / 3);
-                Flow::Pay(frame(1))
+                Flow::Go(frame(1))
             }
             1 => {
                 let submitter = self.rqs[rq].cpu as usize;
@@ -143,13 +151,20 @@ impl Sim {
                     bio = next;
                 }
                 self.charge(c, self.costs.complete / 3);
+                if self.has_elevator(q as u16) {
+                    return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
+                }
                 Flow::Pay(frame(4))
             }
-            // Free the request: tag, waiters, restarts.
+            // Free the request: tags, waiters, restarts.
             4 => {
-                let (id, tag) = (self.rqs[rq].id, self.rqs[rq].tag);
+                let (id, tag, sched_tag) = (self.rqs[rq].id, self.rqs[rq].tag, self.rqs[rq].sched_tag);
                 self.emit(c, Kind::TagFree { rq: id, hctx, tag });
                 self.put_tag(c, hctx, tag);
+                if sched_tag != NONE {
+                    self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
+                    self.put_sched_tag(c, hctx, sched_tag);
+                }
                 self.rqs.remove(rq);
                 let queue = q as u16;
                 // From here on the frame's `rq` names the queue and hctx, as the request is gone.

@@ -16,7 +16,8 @@ pub(crate) const CTX_MAP_BITS: u16 = 8;
 impl Sim {
     /// `blk_mq_update_dispatch_busy`.
     pub(crate) fn update_dispatch_busy(&mut self, c: usize, h: HctxId, busy: bool) {
-        if !self.knobs.dispatch_busy {
+        let q = self.hctxs[h as usize].queue;
+        if !self.knobs.dispatch_busy || (self.has_elevator(q) && !self.knobs.dispatch_busy_elevator) {
             return;
         }
         let hctx = &mut self.hctxs[h as usize];
@@ -41,70 +42,94 @@ impl Sim {
         }
     }
 
-    /// One run of an hctx.
-    pub(crate) fn dispatch(&mut self, c: usize, pc: u8, hctx: HctxId, list: u32, sent: u32) -> Flow {
-        let frame = |pc, list, sent| Frame::Dispatch { pc, hctx, list, sent };
+    /// One run of an hctx. `again`: it started anew because something had joined hctx->dispatch.
+    pub(crate) fn dispatch(
+        &mut self,
+        c: usize,
+        pc: u8,
+        hctx: HctxId,
+        list: u32,
+        sent: u32,
+        again: bool,
+    ) -> Flow {
+        let frame = |pc, list, sent| Frame::Dispatch { pc, hctx, list, sent, again };
+        let send = |list| Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 };
         let h = hctx as usize;
-        let from_ctxs = |sim: &Sim| {
+        let elevator = self.has_elevator(self.hctxs[h].queue);
+        // The loops that take one after the other.
+        let take = |sim: &Sim| {
+            if elevator {
+                return Frame::DispatchSched { pc: 0, hctx, list: NONE, rq: NONE, sent: 0 };
+            }
             let bit = sim.hctxs[h].dispatch_from;
             Frame::DispatchCtx { pc: 0, hctx, list: NONE, bit, sent: 0 }
         };
         match pc {
             0 => {
                 self.emit(c, Kind::RunBegin { hctx });
+                self.hctxs[h].run_began_ns = self.now;
                 self.stats.queues[self.hctxs[h].queue as usize].runs += 1;
                 if self.knobs.hctx_counters {
                     self.touch(c, self.hctxs[h].counters_line);
                 }
-                if self.hctxs[h].dispatch.is_empty() {
-                    self.dispatch(c, 4, hctx, NONE, 0)
-                } else {
-                    Flow::Pay(frame(1, NONE, 0))
-                }
+                self.dispatch(c, 1, hctx, NONE, 0, again)
             }
             // Left-overs first.
-            1 => {
-                let lock = self.hctxs[h].lock;
-                if self.lock(c, lock) { Flow::Go(frame(2, NONE, 0)) } else { Flow::Spin(frame(2, NONE, 0)) }
-            }
+            1 if self.hctxs[h].dispatch.is_empty() => self.dispatch(c, 5, hctx, NONE, sent, again),
+            1 => Flow::Pay(frame(2, NONE, sent)),
             2 => {
+                let lock = self.hctxs[h].lock;
+                let then = frame(3, NONE, sent);
+                if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
+            }
+            3 => {
                 let list = self.new_list();
                 std::mem::swap(&mut self.lists[list], &mut self.hctxs[h].dispatch);
                 self.hctxs[h].restart |= !self.lists[list].is_empty();
+                self.emit_dequeue(c, hctx, list, 0, Place::DispatchList);
                 let lock = self.hctxs[h].lock;
                 self.unlock(c, lock);
-                self.emit_dequeue(c, hctx, list, 0, Place::DispatchList);
                 if self.lists[list].is_empty() {
                     self.drop_list(list);
-                    return Flow::Go(frame(4, NONE, 0));
+                    return Flow::Go(frame(5, NONE, sent));
                 }
-                Flow::Call(frame(3, NONE, 0), Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 })
+                Flow::Call(frame(4, NONE, sent), send(list))
             }
             // All of them sent? Then go on with the ctx lists, where the kernel does.
-            3 => {
-                let all_sent = self.cpus[c].ret & 1 == 1;
-                let sent = self.cpus[c].ret >> 1;
-                if all_sent && self.one_by_one(hctx, true) {
-                    return Flow::Call(frame(7, NONE, sent), from_ctxs(self));
-                }
-                Flow::Go(frame(8, NONE, sent))
-            }
             4 => {
-                if self.one_by_one(hctx, false) {
-                    return Flow::Call(frame(7, NONE, 0), from_ctxs(self));
+                let all_sent = self.cpus[c].ret & 1 == 1;
+                let sent = sent + (self.cpus[c].ret >> 1);
+                if all_sent && (elevator || self.one_by_one(hctx, true)) {
+                    return Flow::Call(frame(8, NONE, sent), take(self));
                 }
-                let list = self.new_list();
-                Flow::Call(frame(5, list, 0), Frame::FlushBusyCtxs { pc: 0, hctx, list, bit: 0 })
+                Flow::Go(frame(9, NONE, sent))
             }
             5 => {
+                if elevator || self.one_by_one(hctx, false) {
+                    return Flow::Call(frame(8, NONE, sent), take(self));
+                }
+                let list = self.new_list();
+                Flow::Call(frame(6, list, sent), Frame::FlushBusyCtxs { pc: 0, hctx, list, bit: 0 })
+            }
+            6 => {
                 if self.lists[list].is_empty() {
                     self.drop_list(list);
-                    return Flow::Go(frame(8, NONE, 0));
+                    return Flow::Go(frame(9, NONE, sent));
                 }
-                Flow::Call(frame(6, NONE, 0), Frame::DispatchRqList { pc: 0, hctx, list, rq: NONE, sent: 0 })
+                Flow::Call(frame(7, NONE, sent), send(list))
             }
-            6 => self.dispatch(c, 8, hctx, NONE, self.cpus[c].ret >> 1),
-            7 => Flow::Go(frame(8, NONE, sent + self.cpus[c].ret)),
+            7 => Flow::Go(frame(9, NONE, sent + (self.cpus[c].ret >> 1))),
+            8 => {
+                let sent = sent + (self.cpus[c].ret >> 1);
+                let restarts = self.cpus[c].ret & 1 == 1;
+                if restarts && !again {
+                    return Flow::Go(Frame::Dispatch { pc: 1, hctx, list: NONE, sent, again: true });
+                }
+                if restarts {
+                    self.schedule_work(c, hctx, 0);
+                }
+                Flow::Pay(frame(9, NONE, sent))
+            }
             _ => {
                 self.emit(c, Kind::RunEnd { hctx, sent });
                 self.stats.queues[self.hctxs[h].queue as usize].empty_runs += u64::from(sent == 0);
@@ -186,7 +211,8 @@ impl Sim {
         }
     }
 
-    /// One by one, round robin over the ctxs, from the cursor that all runners share.
+    /// One by one, round robin over the ctxs, from the cursor that all runners share. Returns sent * 2 + (1 if the run has
+    /// to start again because hctx->dispatch is not empty); the last step is told so by a list that is not [`NONE`].
     pub(crate) fn dispatch_ctx(
         &mut self,
         c: usize,
@@ -200,6 +226,11 @@ impl Sim {
         let q = self.hctxs[hctx as usize].queue;
         match pc {
             0 => {
+                let joined =
+                    self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty();
+                if joined {
+                    return Flow::Go(frame(9, 0, bit, sent));
+                }
                 if !self.has_pending(c, hctx) || self.next_pending(hctx, 0).is_none() {
                     return Flow::Go(frame(9, NONE, bit, sent));
                 }
@@ -258,7 +289,7 @@ impl Sim {
             }
             _ => {
                 self.hctxs[hctx as usize].dispatch_from = bit;
-                Flow::Ret(u32::from(sent))
+                Flow::Ret(u32::from(sent) << 1 | u32::from(list != NONE))
             }
         }
     }
@@ -282,7 +313,14 @@ impl Sim {
                     self.update_dispatch_busy(c, hctx, false);
                     return Flow::Ret(u32::from(sent) << 1 | u32::from(sent > 0));
                 };
-                let last = self.lists[list].is_empty();
+                if let Some(why) = self.prep_dispatch_rq(c, rq) {
+                    self.cpus[c].ret = why;
+                    return Flow::Pay(frame(1, rq, sent));
+                }
+                let next = self.lists[list].front().copied();
+                let last = next.is_none_or(|next| {
+                    self.knobs.last_looks_ahead && !self.get_driver_tag(c, next)
+                });
                 Flow::Call(frame(1, rq, sent), Frame::QueueRq { pc: 0, rq, last })
             }
             1 if self.cpus[c].ret == status::OK => {
@@ -294,6 +332,7 @@ impl Sim {
             1 => {
                 let refused = self.cpus[c].ret;
                 self.lists[list].push_front(rq);
+                self.put_back(c, list, refused);
                 if !self.hctxs[h].unrung.is_empty() {
                     self.ring(c, hctx); // commit_rqs: the list ended early
                 }
@@ -330,7 +369,11 @@ impl Sim {
                 let refused = rq;
                 let delays = refused == status::RESOURCE
                     || (refused == status::NO_BUDGET && self.knobs.no_budget_delays);
-                if !self.hctxs[h].restart {
+                // Whoever freed a tag in between has found nobody waiting.
+                let missed = refused == status::NO_TAG
+                    && self.tags[self.hctxs[h].tags as usize].queues > 1
+                    && !self.hctxs[h].waits_for_tag;
+                if !self.hctxs[h].restart || missed {
                     return Flow::Call(
                         frame(5, rq, sent),
                         Frame::RunHwQueue { pc: 0, hctx, run_async: true },
@@ -343,6 +386,55 @@ impl Sim {
                 Flow::Pay(frame(5, rq, sent))
             }
             _ => Flow::Ret(u32::from(sent) << 1),
+        }
+    }
+
+    /// Budget and driver tag for a request that comes from a scheduler (`blk_mq_prep_dispatch_rq`): why it cannot go.
+    fn prep_dispatch_rq(&mut self, c: usize, rq: u32) -> Option<u32> {
+        if self.rqs[rq].tag != NONE {
+            return None; // its driver asks for the budget where it is needed
+        }
+        let q = self.rqs[rq].queue;
+        if self.knobs.scsi_budget_first && self.queues[q as usize].scsi() && !self.rqs[rq].has_budget {
+            if !self.get_budget(c, q) {
+                return Some(status::NO_BUDGET);
+            }
+            self.rqs[rq].has_budget = true;
+            self.rqs[rq].budget_word = self.budget_word(c, q);
+        }
+        if self.get_driver_tag(c, rq) || self.mark_tag_wait(c, rq) {
+            return None;
+        }
+        let (id, hctx) = (self.rqs[rq].id, self.rqs[rq].hctx);
+        self.emit(c, Kind::NoDriverTag { rq: id, hctx });
+        Some(status::NO_TAG)
+    }
+
+    /// The requests of a list that could not be sent give back what they hold: all their budgets, and, where the driver
+    /// refused, the refused one and the next their driver tags (`blk_mq_release_budgets`, `blk_mq_handle_dev_resource`).
+    fn put_back(&mut self, c: usize, list: u32, refused: u32) {
+        for i in 0..self.lists[list].len() {
+            let rq = self.lists[list][i];
+            let q = self.rqs[rq].queue;
+            if std::mem::take(&mut self.rqs[rq].has_budget) {
+                self.put_budget(c, q, self.rqs[rq].budget_word);
+            }
+            if i < 2 && matches!(refused, status::RESOURCE | status::DEV_RESOURCE) {
+                self.put_driver_tag(c, rq);
+            }
+        }
+    }
+
+    /// `blk_mq_put_driver_tag`: back to the bitmap, but only where a sched tag still holds the request.
+    fn put_driver_tag(&mut self, c: usize, rq: u32) {
+        if self.rqs[rq].sched_tag == NONE {
+            return;
+        }
+        let tag = std::mem::replace(&mut self.rqs[rq].tag, NONE);
+        if tag != NONE {
+            let (id, hctx) = (self.rqs[rq].id, self.rqs[rq].hctx);
+            self.emit(c, Kind::TagFree { rq: id, hctx, tag });
+            self.put_tag(c, hctx, tag);
         }
     }
 }

@@ -118,6 +118,13 @@ impl Sim {
         let frame = |pc| Frame::IssueDirectly { pc, rq };
         let hctx = self.rqs[rq].hctx;
         match pc {
+            // A scheduler takes it instead, and its hctx runs at once.
+            0 if self.has_elevator(self.rqs[rq].queue) => {
+                let cpu = self.rqs[rq].cpu;
+                let list = self.new_list();
+                self.lists[list].push_back(rq);
+                Flow::Call(frame(6), Frame::ElvInsert { pc: 0, hctx, list, cpu, run_async: false })
+            }
             0 => Flow::Call(frame(1), Frame::QueueRq { pc: 0, rq, last: true }),
             1 => {
                 let refused = self.cpus[c].ret;
@@ -178,6 +185,11 @@ impl Sim {
                 let lock = self.hctxs[self.rqs[first].hctx as usize].sq_lock;
                 if self.lock(c, lock) { Flow::Go(frame(2, 0)) } else { Flow::Spin(frame(2, 0)) }
             }
+            3 => {
+                let lock = self.hctxs[next as usize].sq_lock;
+                self.unlock(c, lock);
+                Flow::Go(frame(1, 0))
+            }
             _ => {
                 let Some(&first) = self.lists[list].front() else { return Flow::Ret(0) };
                 let hctx = self.rqs[first].hctx;
@@ -188,9 +200,8 @@ impl Sim {
                     self.hctxs[hctx as usize].unrung.push_back(rq);
                 }
                 self.ring(c, hctx);
-                let lock = self.hctxs[hctx as usize].sq_lock;
-                self.unlock(c, lock);
-                Flow::Pay(frame(1, 0))
+                // The lock is held until the doorbell is rung; `next` names the hctx.
+                Flow::Pay(frame(3, u32::from(hctx)))
             }
         }
     }

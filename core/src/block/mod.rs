@@ -6,6 +6,7 @@
 mod complete;
 mod dispatch;
 mod driver;
+mod elevator;
 mod issue;
 mod plug;
 mod run;
@@ -13,6 +14,7 @@ mod submit;
 mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
+pub(crate) use elevator::Elevator;
 pub(crate) use tags::Tags;
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -30,6 +32,8 @@ pub(crate) mod status {
     pub(crate) const DEV_RESOURCE: u32 = 2;
     /// The LUN's budget is used up; the driver was not called.
     pub(crate) const NO_BUDGET: u32 = 3;
+    /// No driver tag is free; the driver was not called.
+    pub(crate) const NO_TAG: u32 = 4;
 }
 
 /// One I/O of an application; a large one becomes several bios.
@@ -81,7 +85,12 @@ pub(crate) struct Request {
     pub segments: u32,
     pub bio_first: u32,
     pub bio_last: u32,
+    /// Driver tag, [`NONE`] until dispatch with a scheduler.
     pub tag: u32,
+    /// Sched tag, [`NONE`] without a scheduler.
+    pub sched_tag: u32,
+    /// Its place in the elevator's hash of ends: (end, order of hashing); order 0 where it has none.
+    pub hashed: (u64, u32),
     pub q_ns: u64,
     pub g_ns: u64,
     /// First insertion, ns; 0 if it never stood in a list.
@@ -99,7 +108,19 @@ pub(crate) struct Request {
     pub in_host: bool,
 }
 
+impl Io {
+    /// Flushes and writes past the cache stay alone (REQ_NOMERGE_FLAGS).
+    pub(crate) fn mergeable(&self) -> bool {
+        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0
+    }
+}
+
 impl Request {
+    /// As [`Io::mergeable`] (`rq_mergeable`).
+    pub(crate) fn mergeable(&self) -> bool {
+        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0
+    }
+
     pub(crate) fn extent(&self) -> crate::event::Extent {
         crate::event::Extent {
             op: self.op,
@@ -173,6 +194,14 @@ pub(crate) struct Hctx {
     pub next_cpu: u16,
     pub next_cpu_batch: u8,
     pub tags: u16,
+    /// Bitmap of the sched tags, where a scheduler is attached.
+    pub sched_tags: Option<u16>,
+    /// When its latest run began, ns.
+    pub run_began_ns: u64,
+    /// Requests in the elevator that were inserted through this hctx (`hctx->elevator_queued`).
+    pub elevator_queued: u32,
+    /// It stands in a wait queue of its tag bitmap (`hctx->dispatch_wait`).
+    pub waits_for_tag: bool,
     /// Line of the count of active requests, where the tag set is shared.
     pub active_line: ObjectId,
     /// Submission queue lock (NVMe).
@@ -225,6 +254,10 @@ pub(crate) struct Queue {
     /// Somebody failed to get budget since the last run (`sdev->restarts`).
     pub restarts: bool,
     pub ref_line: ObjectId,
+    /// q->queue_lock: the legacy path's one lock; with blk-mq bfq's look-up of the io context.
+    pub queue_lock: ObjectId,
+    /// The attached scheduler.
+    pub elevator: Option<Elevator>,
     /// Stands for the lines of all requests in the table of lines.
     pub request_line: ObjectId,
 }

@@ -126,7 +126,11 @@ impl Sim {
                 self.sort_plug(list, multi);
                 let whole = match self.knobs.direct_at_flush {
                     DirectAtFlush::Never | DirectAtFlush::IdleGroup => false,
-                    DirectAtFlush::WholePlug => !multi && !from_schedule,
+                    DirectAtFlush::WholePlug => {
+                        !multi
+                            && !from_schedule
+                            && !self.lists[list].iter().any(|&rq| self.has_elevator(self.rqs[rq].queue))
+                    }
                     DirectAtFlush::EachQueue => !from_schedule,
                 };
                 Flow::Pay(frame(if whole { 1 } else { 4 }, list, NONE))
@@ -139,6 +143,12 @@ impl Sim {
                 };
                 let q = self.rqs[first].queue;
                 let part = self.split_list(list, |sim, rq| sim.rqs[rq].queue == q);
+                if self.has_elevator(q) {
+                    return Flow::Call(
+                        frame(6, list, part),
+                        Frame::FlushPlug { pc: 4, from_schedule, list: part, group: NONE },
+                    );
+                }
                 if self.knobs.plug_order == PlugOrder::Lifo {
                     self.lists[part].make_contiguous().reverse();
                 }
@@ -193,6 +203,10 @@ impl Sim {
                     self.split_list(list, |sim, rq| (sim.rqs[rq].hctx, sim.rqs[rq].cpu) == (hctx, cpu));
                 let count = self.lists[part].len() as u32;
                 self.emit(c, Kind::Unplug { queue: q, count, explicit: !from_schedule });
+                if self.has_elevator(q) {
+                    let insert = Frame::ElvInsert { pc: 0, hctx, list: part, cpu, run_async: from_schedule };
+                    return Flow::Call(frame(5, list, NONE), insert);
+                }
                 let ctx = self.ctx_index(q, cpu as usize);
                 Flow::Call(
                     frame(5, list, NONE),
@@ -205,7 +219,7 @@ impl Sim {
     }
 
     /// Moves the requests that `belongs` picks to a new list, order kept on both sides.
-    fn split_list(&mut self, list: u32, belongs: impl Fn(&Sim, u32) -> bool) -> u32 {
+    pub(crate) fn split_list(&mut self, list: u32, belongs: impl Fn(&Sim, u32) -> bool) -> u32 {
         let part = self.new_list();
         for _ in 0..self.lists[list].len() {
             if let Some(rq) = self.lists[list].pop_front() {
@@ -236,7 +250,7 @@ impl Sim {
     fn free_cached_tags(&mut self, c: usize, t: usize, from_schedule: bool) {
         let ending = from_schedule || !self.tasks[t].plug.active;
         while ending && let Some((hctx, tag)) = self.tasks[t].plug.cached.pop_front() {
-            self.put_tag(c, hctx, tag);
+            self.put_unused_tag(c, hctx, tag);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::block::{NONE, Work};
 use crate::engine::agenda::Timed;
-use crate::event::{HctxId, Kind};
+use crate::event::{HctxId, Kind, QueueId};
 use crate::host::{Flow, Frame, Mode, Runnable};
 use crate::sim::Sim;
 
@@ -15,6 +15,9 @@ impl Sim {
         let hctx = &self.hctxs[h as usize];
         if !hctx.dispatch.is_empty() {
             return true;
+        }
+        if self.has_elevator(hctx.queue) {
+            return self.sched_has_work(h);
         }
         let line = hctx.ctx_map_line;
         let mut words = hctx.ctx_map_used;
@@ -41,7 +44,7 @@ impl Sim {
                     self.schedule_work(c, hctx, 0);
                     return Flow::Ret(0);
                 }
-                Flow::Call(frame(2), Frame::Dispatch { pc: 0, hctx, list: NONE, sent: 0 })
+                Flow::Call(frame(2), Frame::Dispatch { pc: 0, hctx, list: NONE, sent: 0, again: false })
             }
             _ => Flow::Ret(0),
         }
@@ -57,13 +60,45 @@ impl Sim {
                 let hctx = q.first_hctx + next;
                 self.charge(c, self.costs.scan_hctx);
                 let then = Frame::RunHwQueues { pc: 0, queue, next: next + 1 };
-                if self.has_pending(c, hctx) {
+                if self.runs_with_all(c, hctx) && self.has_pending(c, hctx) {
                     Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async: true })
                 } else {
                     Flow::Go(then)
                 }
             }
             _ => unreachable!("run_hw_queues has one step"),
+        }
+    }
+
+    /// Whether a run of all hctxs includes this one: with one lock for the disk only the hctx of the calling CPU, and those
+    /// whose dispatch list is not empty (`blk_mq_get_sq_hctx`).
+    fn runs_with_all(&self, c: usize, h: HctxId) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        let queue = &self.queues[hctx.queue as usize];
+        let single = self.knobs.single_hctx_dispatch && queue.elevator.as_ref().is_some_and(|e| !e.mq_aware);
+        !single || queue.map[c] == h || !hctx.dispatch.is_empty()
+    }
+
+    /// `blk_mq_run_hw_queues(q, true)` as one step.
+    pub(crate) fn run_all(&mut self, c: usize, q: QueueId) {
+        let first = self.queues[q as usize].first_hctx;
+        for h in first..first + self.queues[q as usize].nr_hctx {
+            self.charge(c, self.costs.scan_hctx);
+            if self.runs_with_all(c, h) && self.has_pending(c, h) {
+                self.schedule_work(c, h, 0);
+            }
+        }
+    }
+
+    /// `blk_mq_delay_run_hw_queues`: arms the work of all hctxs, without asking whether anything waits.
+    pub(crate) fn delay_run_all(&mut self, c: usize, q: QueueId, delay_ns: u64) {
+        self.stats.queues[q as usize].delayed_runs += 1;
+        let first = self.queues[q as usize].first_hctx;
+        for h in first..first + self.queues[q as usize].nr_hctx {
+            let pending = self.knobs.delay_skips_pending && self.hctxs[h as usize].work == Work::Delayed;
+            if self.runs_with_all(c, h) && !pending {
+                self.schedule_work(c, h, delay_ns);
+            }
         }
     }
 
@@ -133,7 +168,7 @@ impl Sim {
                 hctx.work_running = Some(c as u16);
                 Flow::Call(
                     Frame::RunWork { pc: 2, hctx: h },
-                    Frame::Dispatch { pc: 0, hctx: h, list: NONE, sent: 0 },
+                    Frame::Dispatch { pc: 0, hctx: h, list: NONE, sent: 0, again: false },
                 )
             }
             _ => {

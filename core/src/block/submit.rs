@@ -21,7 +21,7 @@ impl Sim {
         }
     }
 
-    fn bio_extent(&self, bio: u32) -> Extent {
+    pub(crate) fn bio_extent(&self, bio: u32) -> Extent {
         let b = &self.bios[bio];
         let io = &self.ios[b.io];
         Extent { op: io.op, flags: io.flags, sector: b.sector, sectors: b.sectors }
@@ -64,6 +64,15 @@ impl Sim {
                     self.charge(c, self.costs.merge);
                     return Flow::Pay(frame(9, part, NONE));
                 }
+                if self.has_elevator(q) {
+                    if self.queues[q as usize].nomerges == 2 {
+                        return Flow::Pay(frame(5, part, NONE));
+                    }
+                    return Flow::Call(
+                        frame(13, part, NONE),
+                        Frame::SchedMerge { pc: 0, bio: part, merged: false },
+                    );
+                }
                 let ctx = self.ctx_index(q, c);
                 let try_ctx =
                     self.queues[q as usize].nomerges < 2 && !self.ctxs[ctx as usize].list.is_empty();
@@ -100,6 +109,7 @@ impl Sim {
                 self.unlock(c, lock);
                 self.submit_bio(c, if pc == 11 { 9 } else { 5 }, bio, part, NONE)
             }
+            13 => Flow::Go(frame(if self.cpus[c].ret == 1 { 9 } else { 5 }, part, NONE)),
             5 => {
                 if self.knobs.g_before_tag {
                     let extent = self.bio_extent(part);
@@ -155,33 +165,40 @@ impl Sim {
             self.plug_add(c, rq, false);
             return self.submit_bio(c, 9, bio, part, NONE);
         }
-        if plugged && self.knobs.limited_plug && queue.nomerges < 2 {
+        let elevator = queue.elevator.is_some();
+        let limited = self.knobs.limited_plug && !(elevator && self.knobs.elevator_before_direct);
+        if plugged && limited && queue.nomerges < 2 {
             return match self.limited_plug(c, t, rq) {
                 Some(old) => Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq: old }),
                 None => Flow::Pay(then(9, NONE)),
             };
         }
-        // Every request of this model is synchronous (direct I/O).
         let busy = self.hctxs[self.rqs[rq].hctx as usize].dispatch_busy > 0;
+        let sync = self.rqs[rq].extent().is_sync();
         let direct = match self.knobs.direct_unplugged {
             DirectUnplugged::Never => false,
-            DirectUnplugged::MqSync => !single,
-            DirectUnplugged::MqSyncOrIdle => !single || !busy,
-            DirectUnplugged::NotBusy => !(busy && single),
+            DirectUnplugged::MqSync => !single && sync,
+            DirectUnplugged::MqSyncOrIdle => (!single && sync) || (!elevator && !busy),
+            DirectUnplugged::NotBusy => !(busy && (single || !sync)),
         };
-        if direct {
+        if direct && !(elevator && self.knobs.elevator_before_direct) {
             return Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq });
         }
-        let hctx = self.rqs[rq].hctx;
-        let ctx = self.ctx_index(q, self.rqs[rq].cpu as usize);
+        let (hctx, cpu) = (self.rqs[rq].hctx, self.rqs[rq].cpu);
+        let ctx = self.ctx_index(q, cpu as usize);
         let list = self.new_list();
         self.lists[list].push_back(rq);
+        if elevator {
+            let insert = Frame::ElvInsert { pc: 0, hctx, list, cpu, run_async: true };
+            return Flow::Call(then(9, NONE), insert);
+        }
         Flow::Call(then(9, NONE), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: true })
     }
 
     /// Makes the request for `bio` with its tag; the value that `blk_mq_get_request` returns.
     pub(crate) fn make_request(&mut self, c: usize, bio: u32, hctx: HctxId, tag: u32) -> Flow {
         self.next_rq += 1;
+        let scheduled = self.hctxs[hctx as usize].sched_tags.is_some();
         let b = &self.bios[bio];
         let io = &self.ios[b.io];
         let rq = Request {
@@ -198,7 +215,9 @@ impl Sim {
             segments: b.sectors.div_ceil(PAGE_SECTORS),
             bio_first: bio,
             bio_last: bio,
-            tag,
+            tag: if scheduled { NONE } else { tag },
+            sched_tag: if scheduled { tag } else { NONE },
+            hashed: (0, 0),
             q_ns: b.q_ns,
             g_ns: self.now,
             i_ns: 0,
@@ -212,7 +231,15 @@ impl Sim {
         let (id, q, bio_id) = (rq.id, rq.queue, io.id);
         let slot = self.rqs.add(rq);
         self.stats.got_request(q, self.now);
-        self.emit(c, Kind::TagAlloc { rq: id, bio: bio_id, hctx, tag });
+        let bio = bio_id;
+        self.emit(
+            c,
+            if scheduled {
+                Kind::SchedTagAlloc { rq: id, bio, hctx, tag }
+            } else {
+                Kind::TagAlloc { rq: id, bio, hctx, tag }
+            },
+        );
         Flow::Ret(slot)
     }
 
@@ -220,16 +247,29 @@ impl Sim {
         self.queues[q as usize].first_ctx + cpu as u32
     }
 
-    /// Whether `bio` can be joined to `rq` at either end (`blk_rq_merge_ok`, `ll_back_merge_fn`).
+    /// Whether `bio` can be joined to `rq` at either end.
     pub(crate) fn mergeable(&self, rq: u32, bio: u32) -> bool {
+        self.adjoins(rq, bio) && self.fits(rq, bio)
+    }
+
+    /// Whether `bio` is of the kind of `rq` and lies before or behind it (`blk_rq_merge_ok`, `blk_try_merge`).
+    pub(crate) fn adjoins(&self, rq: u32, bio: u32) -> bool {
         let (r, b) = (&self.rqs[rq], &self.bios[bio]);
         let io = &self.ios[b.io];
-        let queue = &self.queues[r.queue as usize];
         r.queue == io.queue
             && r.op == io.op
-            && r.sectors + b.sectors <= queue.max_sectors
-            && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
+            && r.prio == io.prio
+            && r.mergeable()
+            && io.mergeable()
             && (r.sector + u64::from(r.sectors) == b.sector || b.sector + u64::from(b.sectors) == r.sector)
+    }
+
+    /// Whether the two together keep the queue's limits (`ll_back_merge_fn`).
+    pub(crate) fn fits(&self, rq: u32, bio: u32) -> bool {
+        let (r, b) = (&self.rqs[rq], &self.bios[bio]);
+        let queue = &self.queues[r.queue as usize];
+        r.sectors + b.sectors <= queue.max_sectors
+            && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
     }
 
     /// Joins `bio` to `rq`: at the back if it fits there, else at the front.

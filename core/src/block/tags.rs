@@ -10,6 +10,15 @@ use std::collections::VecDeque;
 /// Wait queues of a bitmap (SBQ_WAIT_QUEUES).
 pub(crate) const WAIT_QUEUES: usize = 8;
 
+/// Who stands in a wait queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Waiter {
+    /// A task that wants a request.
+    Task(u16),
+    /// An hctx whose dispatch found no driver tag (`hctx->dispatch_wait`).
+    Hctx(HctxId),
+}
+
 /// The tag bitmap of one hctx, or of one host where queues share it.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Tags {
@@ -21,7 +30,7 @@ pub(crate) struct Tags {
     pub word_line: ObjectId,
     /// Per-CPU allocation hint.
     pub hints: Vec<u32>,
-    pub wait_queues: [VecDeque<u16>; WAIT_QUEUES],
+    pub wait_queues: [VecDeque<Waiter>; WAIT_QUEUES],
     pub waiters: u32,
     /// Next wait queue for a new waiter, next one to wake, frees counted since.
     pub wait_index: u8,
@@ -78,15 +87,22 @@ impl Tags {
         bits.min(self.depth - word as u32 * bits)
     }
 
-    /// Takes a free bit, starting at the CPU's hint.
-    fn take(&mut self, cpu: usize) -> Option<u32> {
+    /// The frees that wake a batch are fewer where some requests may use only `shallow` bits of each word
+    /// (`sbitmap_queue_min_shallow_depth`).
+    pub(crate) fn set_min_shallow(&mut self, shallow: u32) {
+        let usable: u32 = (0..self.words.len()).map(|word| self.word_depth(word).min(shallow)).sum();
+        self.wake_batch = (usable / WAIT_QUEUES as u32).clamp(1, 8);
+    }
+
+    /// Takes a free bit, starting at the CPU's hint; at most the first `shallow` bits of each word.
+    fn take(&mut self, cpu: usize, shallow: u32) -> Option<u32> {
         let hint = self.hints[cpu].min(self.depth - 1);
         let first = (hint >> self.shift) as usize;
         let mut offset = hint & ((1 << self.shift) - 1);
         // One word more than there are: the first one again from its start.
         for n in 0..=self.words.len() {
             let word = (first + n) % self.words.len();
-            let limit = self.word_depth(word);
+            let limit = self.word_depth(word).min(shallow);
             let mask = if limit == 64 { u64::MAX } else { (1 << limit) - 1 };
             let free = !self.words[word] & mask & (u64::MAX << offset);
             if free != 0 {
@@ -138,8 +154,24 @@ impl Sim {
         tags.users < 2 || queue.nr_active < tags.depth.div_ceil(tags.users).max(4)
     }
 
-    /// One attempt to get a tag. Charges the word it took (a failed attempt reads them all).
-    fn try_get_tag(&mut self, c: usize, h: HctxId) -> Option<u32> {
+    /// The bitmap from which new requests of an hctx take their tag: sched tags with a scheduler.
+    pub(crate) fn alloc_tags(&self, h: HctxId) -> u16 {
+        let hctx = &self.hctxs[h as usize];
+        hctx.sched_tags.unwrap_or(hctx.tags)
+    }
+
+    /// One attempt to get a tag for a new request. Charges the word it took (a failed attempt reads them all).
+    fn try_get_tag(&mut self, c: usize, h: HctxId, bio: u32) -> Option<u32> {
+        let hctx = &self.hctxs[h as usize];
+        let Some(sched_tags) = hctx.sched_tags else { return self.try_driver_tag(c, h) };
+        let (q, extent) = (hctx.queue, self.bio_extent(bio));
+        let shift = self.tags[sched_tags as usize].shift;
+        let shallow = self.ask(q, |sched, cx| sched.shallow_depth(cx, extent.op, extent.is_sync(), shift));
+        self.take_tag(c, sched_tags as usize, shallow.unwrap_or(u32::MAX).max(1))
+    }
+
+    /// One attempt to get a driver tag, within the queue's fair share.
+    fn try_driver_tag(&mut self, c: usize, h: HctxId) -> Option<u32> {
         let hctx = &self.hctxs[h as usize];
         let (t, q, active_line) = (hctx.tags as usize, hctx.queue as usize, hctx.active_line);
         let shared = self.tags[t].queues > 1;
@@ -149,15 +181,20 @@ impl Sim {
         if !self.may_queue(t, &self.queues[q]) {
             return None;
         }
+        let tag = self.take_tag(c, t, u32::MAX)?;
+        if shared {
+            self.touch(c, active_line);
+        }
+        self.queues[q].nr_active += 1;
+        Some(tag)
+    }
+
+    fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
         let line = self.tags[t].word_line;
-        match self.tags[t].take(c) {
+        match self.tags[t].take(c, shallow) {
             Some(tag) => {
                 let word = tag >> self.tags[t].shift;
                 self.touch(c, line + word);
-                if shared {
-                    self.touch(c, active_line);
-                }
-                self.queues[q].nr_active += 1;
                 Some(tag)
             }
             None => {
@@ -167,6 +204,43 @@ impl Sim {
                 None
             }
         }
+    }
+
+    /// `blk_mq_get_driver_tag`: whether the request holds a driver tag now.
+    pub(crate) fn get_driver_tag(&mut self, c: usize, rq: u32) -> bool {
+        if self.rqs[rq].tag != NONE {
+            return true;
+        }
+        let (id, hctx, bio) = (self.rqs[rq].id, self.rqs[rq].hctx, self.rqs[rq].bio_first);
+        let Some(tag) = self.try_driver_tag(c, hctx) else { return false };
+        self.rqs[rq].tag = tag;
+        let bio = self.ios[self.bios[bio].io].id;
+        self.emit(c, Kind::TagAlloc { rq: id, bio, hctx, tag });
+        true
+    }
+
+    /// No driver tag for `rq`: whoever frees one runs the hctx again (`blk_mq_mark_tag_wait`). True: one was free after all.
+    pub(crate) fn mark_tag_wait(&mut self, c: usize, rq: u32) -> bool {
+        let h = self.rqs[rq].hctx;
+        let t = self.hctxs[h as usize].tags as usize;
+        if self.tags[t].queues < 2 {
+            self.hctxs[h as usize].restart = true;
+            return self.get_driver_tag(c, rq);
+        }
+        if self.hctxs[h as usize].waits_for_tag {
+            return false;
+        }
+        if self.get_driver_tag(c, rq) {
+            return true;
+        }
+        let tags = &mut self.tags[t];
+        let queue = tags.wait_index;
+        tags.wait_index = (queue + 1) % WAIT_QUEUES as u8;
+        // Not exclusive, hence woken before the tasks of the wait queue.
+        tags.wait_queues[queue as usize].push_front(Waiter::Hctx(h));
+        tags.waiters += 1;
+        self.hctxs[h as usize].waits_for_tag = true;
+        false
     }
 
     /// `blk_mq_get_request`: waits for a tag if it must and makes the request for `bio`.
@@ -197,23 +271,24 @@ impl Sim {
                 self.charge(c, self.costs.rq_alloc);
                 Flow::Pay(frame(1))
             }
-            1 => match self.try_get_tag(c, hctx) {
+            1 => match self.try_get_tag(c, hctx, bio) {
                 Some(tag) => self.make_request(c, bio, hctx, tag),
                 // No free tag: run the hctx inline, it may free something or at least issue what waits.
                 None => Flow::Call(frame(2), Frame::RunHwQueue { pc: 0, hctx, run_async: false }),
             },
             2 => Flow::Pay(frame(3)),
             // Try again, then queue up and flush the plug as any sleeping task does.
-            3 => match self.try_get_tag(c, hctx) {
+            3 => match self.try_get_tag(c, hctx, bio) {
                 Some(tag) => self.make_request(c, bio, hctx, tag),
                 None => {
                     let t = self.current_task(c);
-                    let tags = &mut self.tags[self.hctxs[h].tags as usize];
+                    let set = self.alloc_tags(hctx);
+                    let tags = &mut self.tags[set as usize];
                     let queue = tags.wait_index;
                     tags.wait_index = (queue + 1) % WAIT_QUEUES as u8;
-                    tags.wait_queues[queue as usize].push_back(t as u16);
+                    tags.wait_queues[queue as usize].push_back(Waiter::Task(t as u16));
                     tags.waiters += 1;
-                    self.tasks[t].tag_wait = Some((self.hctxs[h].tags, queue));
+                    self.tasks[t].tag_wait = Some((set, queue));
                     let io = &self.ios[self.bios[bio].io];
                     let (id, q) = (io.id, io.queue);
                     self.stats.queues[q as usize].tag_waits += 1;
@@ -248,13 +323,16 @@ impl Sim {
     }
 
     fn batch_tags(&mut self, c: usize, h: HctxId, n: u32) {
-        let t = self.hctxs[h as usize].tags as usize;
-        if self.tags[t].queues > 1 {
+        let t = self.alloc_tags(h) as usize;
+        let scheduled = self.hctxs[h as usize].sched_tags.is_some();
+        if self.tags[self.hctxs[h as usize].tags as usize].queues > 1 {
             return; // not for tag sets shared by queues
         }
         let Some((word, mut bits)) = self.tags[t].take_batch(c, n) else { return };
         self.touch(c, self.tags[t].word_line + word as u32);
-        self.queues[self.hctxs[h as usize].queue as usize].nr_active += bits.count_ones();
+        if !scheduled {
+            self.queues[self.hctxs[h as usize].queue as usize].nr_active += bits.count_ones();
+        }
         let task = self.current_task(c);
         while bits != 0 {
             let tag = ((word as u32) << self.tags[t].shift) + bits.trailing_zeros();
@@ -267,22 +345,43 @@ impl Sim {
         if let Some((tags, queue)) = self.tasks[t].tag_wait.take() {
             let tags = &mut self.tags[tags as usize];
             let list = &mut tags.wait_queues[queue as usize];
-            if let Some(at) = list.iter().position(|&w| w == t as u16) {
+            if let Some(at) = list.iter().position(|&w| w == Waiter::Task(t as u16)) {
                 list.remove(at);
                 tags.waiters -= 1;
             }
         }
     }
 
-    /// Gives a tag back and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`).
+    /// Gives back the tags that a new request would hold and this CPU took in a batch.
+    pub(crate) fn put_unused_tag(&mut self, c: usize, h: HctxId, tag: u32) {
+        if self.hctxs[h as usize].sched_tags.is_some() {
+            self.put_sched_tag(c, h, tag);
+        } else {
+            self.put_tag(c, h, tag);
+        }
+    }
+
+    /// Gives a driver tag back.
     pub(crate) fn put_tag(&mut self, c: usize, h: HctxId, tag: u32) {
         let t = self.hctxs[h as usize].tags as usize;
-        let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
-        self.touch(c, line);
         if self.tags[t].queues > 1 {
             self.touch(c, self.hctxs[h as usize].active_line);
         }
         self.queues[self.hctxs[h as usize].queue as usize].nr_active -= 1;
+        self.release(c, t, tag);
+    }
+
+    /// Gives a sched tag back.
+    pub(crate) fn put_sched_tag(&mut self, c: usize, h: HctxId, tag: u32) {
+        if let Some(t) = self.hctxs[h as usize].sched_tags {
+            self.release(c, t as usize, tag);
+        }
+    }
+
+    /// Clears the bit and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`).
+    fn release(&mut self, c: usize, t: usize, tag: u32) {
+        let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
+        self.touch(c, line);
         self.tags[t].give_back(c, tag);
         if self.tags[t].waiters == 0 {
             return;
@@ -300,15 +399,26 @@ impl Sim {
             return;
         };
         self.tags[t].wake_index = ((queue + 1) % WAIT_QUEUES) as u8;
-        let most = match self.knobs.tag_wake {
+        let mut most = match self.knobs.tag_wake {
             TagWake::WholeQueue => u32::MAX,
             TagWake::Batch => self.tags[t].wake_batch,
         };
-        for _ in 0..most {
-            let Some(task) = self.tags[t].wait_queues[queue].pop_front() else { break };
+        while most > 0
+            && let Some(waiter) = self.tags[t].wait_queues[queue].pop_front()
+        {
             self.tags[t].waiters -= 1;
-            self.tasks[task as usize].tag_wait = None;
-            self.wake_task(c, task);
+            match waiter {
+                Waiter::Task(task) => {
+                    most -= 1;
+                    self.tasks[task as usize].tag_wait = None;
+                    self.wake_task(c, task);
+                }
+                // Not exclusive: it takes nobody's turn (`blk_mq_dispatch_wake`).
+                Waiter::Hctx(h) => {
+                    self.hctxs[h as usize].waits_for_tag = false;
+                    self.schedule_work(c, h, 0);
+                }
+            }
         }
     }
 }

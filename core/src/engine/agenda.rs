@@ -24,6 +24,8 @@ pub(crate) enum Timed {
     Runnable(u16, u32),
     /// A completion sent by IPI arrives at CPU `.0`: request slot `.1`.
     Ipi(u16, u32),
+    /// A timer of the scheduler of queue `.1`, armed by CPU `.0`; `.2` is the scheduler's token.
+    Sched(u16, u16, u32),
     /// The measured window begins.
     Measure,
 }

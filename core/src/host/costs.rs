@@ -19,6 +19,9 @@ pub struct Costs {
     pub plug_flush: u32,
     pub ctx_insert: u32,
     pub ctx_dequeue: u32,
+    pub elevator_deadline: u32,
+    pub elevator_kyber: u32,
+    pub elevator_bfq: u32,
     pub run_hctx: u32,
     pub scan_hctx: u32,
     pub scsi_queue_rq: u32,
@@ -83,6 +86,9 @@ const SKX: Costs = Costs {
     plug_flush: 60,        // per request [E 30-120]
     ctx_insert: 80,        // under ctx->lock [E 50-150]
     ctx_dequeue: 150,      // one-by-one: ctx pick, lock, list_del, bitmap [E 100-300]
+    elevator_deadline: 400, // mq-deadline, each of insert and dispatch under dd->lock [E 500-1100 for both]
+    elevator_kyber: 150,   // kyber, each of insert and dispatch, without its locks and tokens [E 80-300]
+    elevator_bfq: 670,     // bfq, each of insert, dispatch and completion under bfqd->lock [E 1400-2500 for all three]
     run_hctx: 120,         // blk_mq_run_hw_queue entry, srcu [E 60-250]
     scan_hctx: 16,         // per hctx in run_hw_queues [12-21, Desai 2020]
     scsi_queue_rq: 450,    // prep and budget without shared lines [E 300-700]
@@ -122,6 +128,9 @@ const DESKTOP: Costs = Costs {
     plug_flush: 25,
     ctx_insert: 35,
     ctx_dequeue: 60,
+    elevator_deadline: 200,
+    elevator_kyber: 60,
+    elevator_bfq: 370,
     run_hctx: 50,
     scan_hctx: 7,
     scsi_queue_rq: 200,

@@ -49,6 +49,16 @@ pub(crate) enum Frame {
     GetRequest { pc: u8, bio: u32, hctx: u16 },
     /// `blk_mq_flush_plug_list`; `list` holds what is being flushed, in flush order.
     FlushPlug { pc: u8, from_schedule: bool, list: u32, group: u32 },
+    /// `dd_bio_merge` and its like: the bio into a queued request; returns 1 if it was merged.
+    SchedMerge { pc: u8, bio: u32, merged: bool },
+    /// `dd_insert_requests` and its like: a list into the scheduler, then the run of the hctx.
+    ElvInsert { pc: u8, hctx: u16, list: u32, cpu: u16, run_async: bool },
+    /// `blk_mq_do_dispatch_sched`; returns sent * 2 + (1 to start the run again).
+    DispatchSched { pc: u8, hctx: u16, list: u32, rq: u32, sent: u16 },
+    /// The scheduler learns of a completion.
+    SchedCompleted { pc: u8, rq: u32 },
+    /// A timer of the scheduler.
+    SchedTimer { pc: u8, queue: u16, token: u32 },
     /// `blk_mq_sched_insert_requests` for one group.
     InsertRequests { pc: u8, hctx: u16, ctx: u32, list: u32, run_async: bool },
     /// `blk_mq_try_issue_list_directly` / `blk_mq_plug_issue_direct`; returns 1 if all were issued.
@@ -59,8 +69,8 @@ pub(crate) enum Frame {
     QueueRqs { pc: u8, list: u32, next: u32 },
     /// `blk_mq_run_hw_queue`.
     RunHwQueue { pc: u8, hctx: u16, run_async: bool },
-    /// `blk_mq_sched_dispatch_requests`.
-    Dispatch { pc: u8, hctx: u16, list: u32, sent: u32 },
+    /// `blk_mq_sched_dispatch_requests`; `again`: it started anew because something joined hctx->dispatch.
+    Dispatch { pc: u8, hctx: u16, list: u32, sent: u32, again: bool },
     /// `blk_mq_flush_busy_ctxs` into `list`.
     FlushBusyCtxs { pc: u8, hctx: u16, list: u32, bit: u16 },
     /// `blk_mq_do_dispatch_ctx`.
@@ -91,6 +101,11 @@ impl Frame {
             Frame::SubmitBio { .. } => "blk_mq_submit_bio",
             Frame::GetRequest { .. } => "blk_mq_get_request",
             Frame::FlushPlug { .. } => "blk_mq_flush_plug_list",
+            Frame::SchedMerge { .. } => "blk_mq_sched_bio_merge",
+            Frame::ElvInsert { .. } => "elevator insert_requests",
+            Frame::DispatchSched { .. } => "blk_mq_do_dispatch_sched",
+            Frame::SchedCompleted { .. } => "elevator completed_request",
+            Frame::SchedTimer { .. } => "elevator timer",
             Frame::InsertRequests { .. } => "blk_mq_sched_insert_requests",
             Frame::IssueList { .. } => "blk_mq_try_issue_list_directly",
             Frame::IssueDirectly { .. } => "blk_mq_try_issue_directly",
@@ -165,6 +180,8 @@ pub(crate) struct Cpu {
     pub in_softirq: bool,
     /// What interrupts and softirqs interrupted: its account and the time it still owed.
     pub interrupted: Vec<(Mode, u64)>,
+    /// Scheduler timers that fired here: (queue, token).
+    pub timer_queue: VecDeque<(u16, u32)>,
     /// Completed requests whose interrupt is to be taken here.
     pub irq_queue: VecDeque<u32>,
     /// Requests to be completed by the softirq here.
@@ -197,6 +214,7 @@ impl Cpu {
             in_irq: false,
             in_softirq: false,
             interrupted: Vec::with_capacity(4),
+            timer_queue: VecDeque::new(),
             irq_queue: VecDeque::with_capacity(64),
             done_queue: VecDeque::with_capacity(64),
             ipi_queue: VecDeque::with_capacity(16),

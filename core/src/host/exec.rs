@@ -131,11 +131,22 @@ impl Sim {
             Frame::InsertRequests { pc, hctx, ctx, list, run_async } => {
                 self.insert_requests(c, pc, hctx, ctx, list, run_async)
             }
+            Frame::SchedMerge { pc, bio, merged } => self.sched_merge(c, pc, bio, merged),
+            Frame::ElvInsert { pc, hctx, list, cpu, run_async } => {
+                self.elv_insert(c, pc, hctx, list, cpu, run_async)
+            }
+            Frame::DispatchSched { pc, hctx, list, rq, sent } => {
+                self.dispatch_sched(c, pc, hctx, list, rq, sent)
+            }
+            Frame::SchedCompleted { pc, rq } => self.sched_completed(c, pc, rq),
+            Frame::SchedTimer { pc, queue, token } => self.sched_timer(c, pc, queue, token),
             Frame::IssueList { pc, list, rq, whole_plug } => self.issue_list(c, pc, list, rq, whole_plug),
             Frame::IssueDirectly { pc, rq } => self.issue_directly(c, pc, rq),
             Frame::QueueRqs { pc, list, next } => self.queue_rqs(c, pc, list, next),
             Frame::RunHwQueue { pc, hctx, run_async } => self.run_hw_queue(c, pc, hctx, run_async),
-            Frame::Dispatch { pc, hctx, list, sent } => self.dispatch(c, pc, hctx, list, sent),
+            Frame::Dispatch { pc, hctx, list, sent, again } => {
+                self.dispatch(c, pc, hctx, list, sent, again)
+            }
             Frame::FlushBusyCtxs { pc, hctx, list, bit } => self.flush_busy_ctxs(c, pc, hctx, list, bit),
             Frame::DispatchCtx { pc, hctx, list, bit, sent } => {
                 self.dispatch_ctx(c, pc, hctx, list, bit, sent)
@@ -153,7 +164,8 @@ impl Sim {
     }
 
     fn irq_waits(&self, c: usize) -> bool {
-        !self.cpus[c].irq_queue.is_empty() || !self.cpus[c].ipi_queue.is_empty()
+        let cpu = &self.cpus[c];
+        !cpu.irq_queue.is_empty() || !cpu.ipi_queue.is_empty() || !cpu.timer_queue.is_empty()
     }
 
     /// Something for an interrupt on `c` is in its queues: enter at once if it may.

@@ -439,6 +439,9 @@ knobs! {
     sched_tags_queue_wide: bool,
     /// Two requests merged with each other show an M (trace_block_rq_merge, 5.10+).
     rq_merge_traced: bool,
+    /// A new unplugged request goes to the scheduler before the limited plug and direct issue are considered
+    /// (blk_mq_submit_bio, 5.4+); before, it was inserted and the hctx run at once.
+    elevator_before_direct: bool,
     /// I/O priorities in mq-deadline.
     deadline_prio: DeadlinePrio,
     /// Writes' share of the sched tags in mq-deadline.

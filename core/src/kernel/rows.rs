@@ -67,6 +67,7 @@ const K4_14: Knobs = Knobs {
     elevator_queued: false,
     sched_tags_queue_wide: false,
     rq_merge_traced: false,
+    elevator_before_direct: false,
     deadline_prio: DeadlinePrio::Ignored,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
@@ -105,6 +106,7 @@ const K5_4: Knobs = Knobs {
     dio_plug: DioPlug::Async,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
+    elevator_before_direct: true,
     ..K4_19
 };
 

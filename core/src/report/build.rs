@@ -140,6 +140,7 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
         foreign_dispatched: q.foreign_dispatched,
         runs: q.runs,
         empty_runs: q.empty_runs,
+        delayed_runs: q.delayed_runs,
         tag_waits: q.tag_waits,
     }
 }

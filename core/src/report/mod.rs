@@ -116,6 +116,8 @@ pub struct QueueReport {
     pub runs: u64,
     /// Runs that sent nothing.
     pub empty_runs: u64,
+    /// Calls that armed a delayed run of all hctxs (`blk_mq_delay_run_hw_queues`).
+    pub delayed_runs: u64,
     /// Tag waits.
     pub tag_waits: u64,
 }

@@ -107,6 +107,8 @@ pub(crate) struct QueueStats {
     pub runs: u64,
     pub empty_runs: u64,
     pub tag_waits: u64,
+    /// Calls that armed a delayed run of all hctxs.
+    pub delayed_runs: u64,
 }
 
 /// All counters.
@@ -160,6 +162,13 @@ impl Stats {
 
     pub(crate) fn got_request(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].allocated.add(now_ns);
+    }
+
+    /// A request became part of another.
+    pub(crate) fn merged_away(&mut self, queue: u16, now_ns: u64) {
+        let q = &mut self.queues[queue as usize];
+        q.merges += 1;
+        q.allocated.remove(now_ns);
     }
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {

@@ -8,6 +8,7 @@
 //! Adding one is a file here and a row in [`schedulers!`] below; see `docs/adding-a-scheduler.md`.
 
 use crate::event::{Extent, Flags, Op, Prio, RqId, TaskId};
+use crate::host::Costs;
 use crate::kernel::Knobs;
 use serde::Serialize;
 
@@ -98,7 +99,7 @@ pub(crate) enum LockAt {
 }
 
 /// Which locks a scheduler's operations take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Locking {
     /// Kernel name of the lock that dispatch takes (`dd->lock`).
     pub dispatch_name: &'static str,
@@ -254,7 +255,7 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     fn absorbed(&mut self, _cx: Cx<'_>, _slot: u32, _gone: u32) {}
 
     /// Attributes of `queue/iosched`.
-    fn tunables(&self) -> Vec<Tunable> {
+    fn tunables(&self, _cx: Cx<'_>) -> Vec<Tunable> {
         Vec::new()
     }
 
@@ -301,27 +302,30 @@ pub struct Row {
     /// For people: what it is good for.
     pub help: &'static str,
     pub(crate) new: fn(Cx<'_>) -> Box<dyn Scheduler>,
+    /// CPU time of one insertion, dispatch or completion, from the machine's costs.
+    pub(crate) op_ns: fn(&Costs) -> u32,
     /// It hands out requests for the hctx it is asked for; others dispatch for the whole disk (`SQ_SCHED`,
     /// ELEVATOR_F_MQ_AWARE).
     pub(crate) mq_aware: bool,
 }
 
-/// The table: `module "name" mq_aware "help";` a line. The module has a type `Policy` with `Policy::new(cx)`.
+/// The table: `module "name" mq_aware cost "help";` a line. The module has a type `Policy` with `Policy::new(cx)`.
 macro_rules! schedulers {
-    ($($module:ident $name:literal $aware:literal $help:literal;)*) => {
+    ($($module:ident $name:literal $aware:literal $cost:ident $help:literal;)*) => {
         $(mod $module;)*
         /// All schedulers but none.
         pub const SCHEDULERS: &[Row] = &[$(Row {
             name: $name,
             help: $help,
             new: |cx| Box::new($module::Policy::new(cx)),
+            op_ns: |costs| costs.$cost,
             mq_aware: $aware,
         }),*];
     };
 }
 
 schedulers! {
-    mq_deadline "mq-deadline" false "sorts by sector in batches, and lets nothing wait beyond its deadline";
+    mq_deadline "mq-deadline" false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
 }
 
 /// The scheduler of this name.

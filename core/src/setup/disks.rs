@@ -72,7 +72,7 @@ impl Builder<'_> {
                             ObjectKind::Line,
                             Site::Host,
                         );
-                        let can_queue = config.nr_requests.unwrap_or(preset.nr_tags);
+                        let can_queue = config.nr_tags.or(config.nr_requests).unwrap_or(preset.nr_tags);
                         self.hosts.push(Host { host_busy: 0, can_queue, starved: 0, host_line, fw_line });
                     }
                     lun += 1;
@@ -101,15 +101,7 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
-        if config.scheduler != "none" {
-            return Err(wrong(
-                field("scheduler"),
-                format!(
-                    "'{}' is not modelled yet; use none",
-                    config.scheduler.chars().take(30).collect::<String>()
-                ),
-            ));
-        }
+        let scheduler = self.scheduler(config)?;
         let nr_cpus = self.machine.cpus();
         let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
             0 => nr_cpus,
@@ -120,10 +112,11 @@ impl Builder<'_> {
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
-        let nr_tags = config.nr_requests.unwrap_or(preset.nr_tags);
-        check((1..=TAGS_MAX).contains(&nr_tags), &field("nr_requests"), || {
-            format!("must be from 1 to {TAGS_MAX}")
-        })?;
+        let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
+        let nr_tags = given.unwrap_or(preset.nr_tags);
+        for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
+            check((1..=TAGS_MAX).contains(&value), &field(name), || format!("must be from 1 to {TAGS_MAX}"))?;
+        }
         // Only SCSI has a budget; elsewhere the tags are the limit.
         let depth = preset
             .queue_depth
@@ -175,7 +168,7 @@ impl Builder<'_> {
         for i in 0..nr {
             let tags = match host_tags {
                 Some(tags) => tags,
-                None => self.tag_set(nr_tags, first_hctx + i, i, name),
+                None => self.tag_set("tags", nr_tags, first_hctx + i, i, name),
             };
             if matches!(driver, Driver::Scsi(_)) {
                 host_tags = Some(tags);
@@ -215,6 +208,18 @@ impl Builder<'_> {
             ObjectKind::Line,
             Site::Queue(q),
         );
+        let queue_lock = self.object(
+            "q->queue_lock",
+            format!("q->queue_lock ({name})"),
+            ObjectKind::Lock,
+            Site::Queue(q),
+        );
+        let rotational = config.rotational.unwrap_or(false);
+        let elevator = match scheduler {
+            Some(row) => Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?),
+            None => None,
+        };
+        let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         self.queues.push(Queue {
             driver,
             device,
@@ -228,7 +233,7 @@ impl Builder<'_> {
             max_segments: MAX_SEGMENTS,
             nomerges: config.nomerges,
             rq_affinity: config.rq_affinity,
-            rotational: false,
+            rotational,
             device_busy: 0,
             queue_depth: depth,
             busy_line,
@@ -237,6 +242,8 @@ impl Builder<'_> {
             active: false,
             restarts: false,
             ref_line,
+            queue_lock,
+            elevator,
             request_line,
         });
         let default_dev = match driver {
@@ -250,6 +257,7 @@ impl Builder<'_> {
             scheduler: config.scheduler.clone(),
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
+            nr_requests,
             queue_depth: depth,
             sectors: size / 512,
             hctxs: (first_hctx..first_hctx + nr).collect(),
@@ -276,7 +284,7 @@ impl Builder<'_> {
         map.iter().map(|hctx| first_hctx + hctx).collect()
     }
 
-    fn tag_set(&mut self, depth: u32, h: u16, i: u16, name: &str) -> u16 {
+    pub(super) fn tag_set(&mut self, what: &str, depth: u32, h: u16, i: u16, name: &str) -> u16 {
         let hints = (0..self.machine.cpus())
             .map(|c| {
                 let key = u64::from(h) << 32 | u64::from(c);
@@ -286,8 +294,8 @@ impl Builder<'_> {
         let mut tags = Tags::new(depth, hints);
         for word in 0..tags.words.len() {
             let id = self.object(
-                "sbitmap word (tags)",
-                format!("tags word {word} (mq/{i} {name})"),
+                &format!("sbitmap word ({what})"),
+                format!("{what} word {word} (mq/{i} {name})"),
                 ObjectKind::Line,
                 Site::Tags(h),
             );
@@ -338,6 +346,10 @@ impl Builder<'_> {
             next_cpu: 0,
             next_cpu_batch: 8,
             tags,
+            sched_tags: None,
+            run_began_ns: 0,
+            elevator_queued: 0,
+            waits_for_tag: false,
             active_line,
             sq_lock,
             unrung: VecDeque::new(),

@@ -1,6 +1,7 @@
 //! From a scenario to a simulation at time 0: checks every value, builds every structure, names everything.
 
 mod disks;
+mod schedulers;
 mod tasks;
 
 use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Queue, Tags, Work};
@@ -8,7 +9,8 @@ use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
 use crate::engine::slab::Slab;
-use crate::event::{Log, ObjectId, Sleep};
+use crate::event::{Log, ObjectId, Op, Sleep};
+use crate::kernel::Knobs;
 use crate::host::{Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::report::Stats;
 use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Scenario, ScenarioError};
@@ -36,6 +38,7 @@ fn check(ok: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), 
 struct Builder<'a> {
     scenario: &'a Scenario,
     machine: &'static Machine,
+    knobs: Knobs,
     objects: Objects,
     topology: Topology,
     queues: Vec<Queue>,
@@ -66,6 +69,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     let mut b = Builder {
         scenario,
         machine,
+        knobs: knobs.clone(),
         objects: Objects::default(),
         topology: Topology::default(),
         queues: Vec::new(),
@@ -129,6 +133,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         stats,
         log: Log::default(),
         outbox: Default::default(),
+        sched_out: Default::default(),
         topology: Arc::new(b.topology),
         scenario: Arc::new(scenario.clone()),
         warnings: Arc::new(b.warnings),

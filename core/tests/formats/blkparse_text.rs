@@ -152,6 +152,7 @@ fn topology() -> Topology {
         scheduler: "none".into(),
         dev,
         nr_tags: 64,
+        nr_requests: 64,
         queue_depth: 64,
         sectors: 1 << 30,
         hctxs: vec![0],

@@ -80,6 +80,8 @@ fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
 prop_compose! {
     /// Depths from one upwards, so that tags and budgets run out.
     fn disk()(
+        scheduler in select([&["none", "none"][..], &schedulers()[..]].concat()),
+        nr_tags in of(1_u32..=40),
         nr_requests in of(1_u32..=40),
         queue_depth in of(1_u32..=20),
         nr_hw_queues in of(1_u16..=4),
@@ -89,6 +91,8 @@ prop_compose! {
         completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
     ) -> DeviceConfig {
         DeviceConfig {
+            scheduler: scheduler.into(),
+            nr_tags,
             nr_requests,
             queue_depth,
             nr_hw_queues,
@@ -99,6 +103,10 @@ prop_compose! {
             ..DeviceConfig::new("", "")
         }
     }
+}
+
+fn schedulers() -> Vec<&'static str> {
+    mqscope_core::sched::SCHEDULERS.iter().map(|row| row.name).collect()
 }
 
 fn workload(disks: usize) -> impl Strategy<Value = Workload> {

@@ -109,6 +109,10 @@ pub fn request(kind: &Kind) -> Option<RqId> {
         | Kind::Issue { rq, .. }
         | Kind::Requeue { rq, .. }
         | Kind::Complete { rq, .. }
+        | Kind::RequestMerge { rq, .. }
+        | Kind::SchedTagAlloc { rq, .. }
+        | Kind::SchedTagFree { rq, .. }
+        | Kind::NoDriverTag { rq, .. }
         | Kind::TagAlloc { rq, .. }
         | Kind::TagFree { rq, .. }
         | Kind::PlugAdd { rq, .. }

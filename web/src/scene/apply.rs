@@ -23,7 +23,10 @@ impl Scene {
             | Kind::BackMerge { .. }
             | Kind::FrontMerge { .. }
             | Kind::GetRequest { .. }
+            | Kind::RequestMerge { .. }
+            | Kind::SchedTagAlloc { .. }
             | Kind::TagAlloc { .. }
+            | Kind::NoDriverTag { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
             Kind::Plug { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
@@ -42,9 +45,11 @@ impl Scene {
                     self.lists.get_mut(slot).push_span(Span { start_ns, end_ns, stage, unit });
                 }
             }
-            Kind::Complete { .. } | Kind::TagFree { .. } | Kind::BioEnd { .. } | Kind::Reap { .. } => {
-                self.apply_end(event);
-            }
+            Kind::Complete { .. }
+            | Kind::TagFree { .. }
+            | Kind::SchedTagFree { .. }
+            | Kind::BioEnd { .. }
+            | Kind::Reap { .. } => self.apply_end(event),
             Kind::RunBegin { .. }
             | Kind::RunEnd { .. }
             | Kind::RunScheduled { .. }
@@ -94,26 +99,32 @@ impl Scene {
                 request.letters.g = at;
                 request.extent = extent;
             }
+            Kind::RequestMerge { gone, rq, queue, .. } => self.append(event, gone, rq, queue),
+            Kind::SchedTagAlloc { rq, bio, hctx, tag } => {
+                let slot = self.born(event, rq, bio, hctx, tag);
+                self.step(slot, event, Did::SchedTagAlloc, tag);
+                self.move_to(slot, Spot::Submit(event.cpu), at);
+            }
             Kind::TagAlloc { rq, bio, hctx, tag } => {
-                let queue = self.queue_of(hctx);
-                let none = Extent::new(Op::Read, 0, 0);
-                let slot = self.unborn(event, bio, queue, none);
-                if let Some(old) = self.requests.insert(rq, slot)
-                    && old != slot
-                    && self.lists.get(old).is_some_and(|r| r.rq == rq)
-                {
-                    self.lists.remove(old);
-                }
-                let request = self.lists.get_mut(slot);
-                (request.rq, request.hctx, request.tag, request.queue) = (rq, hctx, tag, queue);
-                if request.letters.g == super::NEVER {
-                    request.letters.g = at;
-                }
                 if let Some(h) = self.hctxs.get_mut(hctx as usize) {
                     h.set_tag(tag, true);
                 }
+                // With a scheduler the request is there already, in the hands of a dispatcher.
+                let known = self.requests.get(&rq).copied().filter(|&s| {
+                    self.lists.get(s).is_some_and(|r| r.rq == rq && r.letters.i != super::NEVER)
+                });
+                if let Some(slot) = known {
+                    self.lists.get_mut(slot).tag = tag;
+                    self.step(slot, event, Did::DriverTag, tag);
+                    return;
+                }
+                let slot = self.born(event, rq, bio, hctx, tag);
                 self.step(slot, event, Did::TagAlloc, tag);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
+            }
+            Kind::NoDriverTag { rq, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::NoDriverTag, 0);
             }
             Kind::TagWait { bio, hctx, wait_queue } => {
                 let Some(slot) = self.find_bio(bio) else { return };
@@ -200,20 +211,29 @@ impl Scene {
                 self.window.at(at).bytes += u64::from(extent.sectors) * 512;
                 self.move_to(slot, Spot::Completing(event.cpu), at);
             }
+            Kind::SchedTagFree { rq, .. } => {
+                // A request that was appended to another is gone already.
+                if self.requests.contains_key(&rq)
+                    && let Some(slot) = self.find(rq)
+                {
+                    self.free(slot, event, Did::SchedTagFree, at);
+                }
+            }
             Kind::TagFree { rq, hctx, tag } => {
                 if let Some(h) = self.hctxs.get_mut(hctx as usize) {
                     h.set_tag(tag, false);
                 }
                 let Some(slot) = self.find(rq) else { return };
-                self.step(slot, event, Did::TagFree, tag);
-                let request = self.lists.get_mut(slot);
-                request.tag_freed = true;
-                let (open, task) = (request.bios_open, request.task);
-                if open == 0 {
-                    self.finish(slot, at);
-                } else {
-                    self.move_to(slot, Spot::Ring(task), at);
+                if self.lists.get_mut(slot).letters.c == super::NEVER {
+                    // Put back after a refusal; the request lives on.
+                    self.step(slot, event, Did::TagFree, tag);
+                    return;
                 }
+                if self.lists.get_mut(slot).scheduled {
+                    self.step(slot, event, Did::TagFree, tag);
+                    return;
+                }
+                self.free(slot, event, Did::TagFree, at);
             }
             Kind::BioEnd { bio, .. } => {
                 let Some(slot) = self.find_bio(bio) else { return };
@@ -305,6 +325,63 @@ impl Scene {
             q.merged += 1;
         }
         let merge = Merge { at_ns: event.at_ns, bio, rq, from: merged.spot, op: extent.op };
+        push_bounded(&mut self.merges, MERGES_MAX, merge);
+    }
+
+    /// The request for `bio` exists from here on.
+    fn born(&mut self, event: &Event, rq: RqId, bio: BioId, hctx: HctxId, tag: u32) -> Slot {
+        let queue = self.queue_of(hctx);
+        let slot = self.unborn(event, bio, queue, Extent::new(Op::Read, 0, 0));
+        if let Some(old) = self.requests.insert(rq, slot)
+            && old != slot
+            && self.lists.get(old).is_some_and(|r| r.rq == rq)
+        {
+            self.lists.remove(old);
+        }
+        let request = self.lists.get_mut(slot);
+        (request.rq, request.hctx, request.tag, request.queue) = (rq, hctx, tag, queue);
+        request.scheduled = matches!(event.kind, Kind::SchedTagAlloc { .. });
+        if request.letters.g == super::NEVER {
+            request.letters.g = event.at_ns;
+        }
+        slot
+    }
+
+    /// The request holds no tag any more; it stays until the application has taken note.
+    fn free(&mut self, slot: Slot, event: &Event, did: Did, at: u64) {
+        let tag = self.lists.get_mut(slot).tag;
+        self.step(slot, event, did, tag);
+        let request = self.lists.get_mut(slot);
+        request.tag_freed = true;
+        let (open, task) = (request.bios_open, request.task);
+        if open == 0 {
+            self.finish(slot, at);
+        } else {
+            self.move_to(slot, Spot::Ring(task), at);
+        }
+    }
+
+    /// Request `gone` becomes the end of request `rq`.
+    fn append(&mut self, event: &Event, gone: RqId, rq: RqId, queue: QueueId) {
+        let (Some(from), Some(slot)) = (self.find(gone), self.find(rq)) else { return };
+        if from == slot {
+            return;
+        }
+        let merged = self.lists.remove(from);
+        self.requests.remove(&gone);
+        for at in self.bios.values_mut().filter(|at| **at == from) {
+            *at = slot;
+        }
+        let kept = self.lists.get_mut(slot);
+        kept.bios = kept.bios.saturating_add(merged.bios);
+        kept.bios_open = kept.bios_open.saturating_add(merged.bios_open);
+        kept.extent.sectors = kept.extent.sectors.saturating_add(merged.extent.sectors);
+        self.step(slot, event, Did::RequestMerge, gone);
+        if let Some(q) = self.queues.get_mut(queue as usize) {
+            q.merged += 1;
+        }
+        let merge =
+            Merge { at_ns: event.at_ns, bio: merged.bio, rq, from: merged.spot, op: merged.extent.op };
         push_bounded(&mut self.merges, MERGES_MAX, merge);
     }
 

@@ -56,6 +56,12 @@ pub enum Did {
     TagWait,
     /// `G` and the tag: the request exists; `arg`: tag.
     TagAlloc,
+    /// `G` and the sched tag: the request exists, the driver tag comes later; `arg`: sched tag.
+    SchedTagAlloc,
+    /// A dispatcher got the driver tag for it; `arg`: tag.
+    DriverTag,
+    /// A dispatcher found no driver tag for it.
+    NoDriverTag,
     /// It joined the plug; `arg`: requests in the plug with it.
     PlugAdd,
     /// The plug was flushed by the task itself; `arg`: requests in the group.
@@ -82,10 +88,14 @@ pub enum Did {
     BackMerge,
     /// `F`: a bio joined at the front; `arg`: its serial number.
     FrontMerge,
+    /// Another request became its end; `arg`: that one's serial number.
+    RequestMerge,
     /// `C`: completed.
     Complete,
     /// The tag is free again.
     TagFree,
+    /// The sched tag is free again.
+    SchedTagFree,
     /// The kernel finished the bio; `arg`: its serial number.
     BioEnd,
     /// The application took note; `arg`: serial number of the bio.
@@ -217,6 +227,8 @@ pub struct Request {
     pub refusals: u16,
     /// Whether the tag is free again.
     pub tag_freed: bool,
+    /// It has a sched tag: a scheduler decides when it goes.
+    pub scheduled: bool,
     /// The CPU that gave it to the driver, [`NONE16`] before `D`.
     pub dispatch_cpu: CpuId,
     /// The CPU that completed it, [`NONE16`] before `C`.
@@ -268,6 +280,7 @@ impl Request {
             bios_open: 1,
             refusals: 0,
             tag_freed: false,
+            scheduled: false,
             dispatch_cpu: NONE16,
             complete_cpu: NONE16,
             spot: Spot::Submit(cpu),

@@ -26,6 +26,7 @@ fn topology() -> Rc<Topology> {
             scheduler: "none".into(),
             dev: (8, 16),
             nr_tags: 4,
+            nr_requests: 4,
             queue_depth: 2,
             sectors: 1 << 20,
             hctxs: vec![0],

@@ -31,6 +31,7 @@ fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: 
             scheduler: "none".into(),
             dev: (8, q.into()),
             nr_tags: [1, 31, 256, 1_023, 5_089][(q + hctxs) as usize % 5],
+            nr_requests: 256,
             queue_depth: 256,
             sectors: 1 << 30,
             hctxs: (first..first + hctxs).collect(),

@@ -1,0 +1,154 @@
+//! From the scheduler to the driver (`blk_mq_do_dispatch_sched`).
+
+use crate::block::NONE;
+use crate::event::{HctxId, Kind, Place};
+use crate::host::{Flow, Frame};
+use crate::kernel::ElevatorDispatch;
+use crate::sim::Sim;
+
+/// Delay of the run of all hctxs after the scheduler gave nothing although budget was at hand (BLK_MQ_BUDGET_DELAY).
+const BUDGET_DELAY_NS: u64 = 3_000_000;
+/// Longest time that one run takes from a scheduler (`blk_mq_do_dispatch_sched`, 5.19+).
+const RUN_MAX_NS: u64 = 1_000_000_000;
+
+impl Sim {
+    /// Takes requests from the scheduler and sends them until nothing more goes. Returns sent * 2 + (1 if the run has to
+    /// start again because hctx->dispatch is not empty).
+    pub(crate) fn dispatch_sched(
+        &mut self,
+        c: usize,
+        pc: u8,
+        hctx: HctxId,
+        list: u32,
+        rq: u32,
+        sent: u16,
+    ) -> Flow {
+        let frame = |pc, list, rq, sent| Frame::DispatchSched { pc, hctx, list, rq, sent };
+        let q = self.hctxs[hctx as usize].queue;
+        let scsi = self.queues[q as usize].scsi();
+        match pc {
+            0 => {
+                let list = self.new_list();
+                self.dispatch_sched(c, 1, hctx, list, NONE, sent)
+            }
+            // One more? `rq` is what the last attempt gave.
+            1 => {
+                if self.knobs.elevator_has_work && !self.sched_has_work(hctx) {
+                    return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
+                }
+                if self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty() {
+                    return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
+                }
+                if scsi && self.knobs.scsi_budget_first && !self.get_budget(c, q) {
+                    return Flow::Pay(frame(5, list, NONE, sent));
+                }
+                let lock = self.dispatch_lock(hctx, c as u16);
+                if self.lock(c, lock) {
+                    Flow::Pay(frame(2, list, NONE, sent))
+                } else {
+                    Flow::Spin(frame(2, list, NONE, sent))
+                }
+            }
+            2 => {
+                let index = hctx - self.queues[q as usize].first_hctx;
+                let taken = self.tell(c, q, |sched, cx, out| sched.dispatch(cx, index, out));
+                if let Some(rq) = taken {
+                    self.charge_op(c, q);
+                    self.unhash(rq);
+                    self.left_elevator(rq);
+                    self.elevator(q).in_driver += 1;
+                    let id = self.rqs[rq].id;
+                    self.emit(c, Kind::Dequeue { rq: id, hctx, from: Place::Elevator });
+                } else {
+                    // The search alone: a third of an operation.
+                    let ns = self.elevator(q).op_ns / 3;
+                    self.charge(c, ns);
+                }
+                Flow::Pay(frame(3, list, taken.unwrap_or(NONE), sent))
+            }
+            3 => {
+                let lock = self.dispatch_lock(hctx, c as u16);
+                self.unlock(c, lock);
+                let budget = scsi && self.knobs.scsi_budget_first;
+                if rq == NONE {
+                    if budget {
+                        self.put_budget(c, q, self.budget_word(c, q));
+                    }
+                    let reruns = budget && self.knobs.budget_rerun && self.lists[list].is_empty();
+                    return Flow::Pay(frame(if reruns { 4 } else { 5 }, list, NONE, sent));
+                }
+                if budget {
+                    self.rqs[rq].has_budget = true;
+                    self.rqs[rq].budget_word = self.budget_word(c, q);
+                }
+                self.lists[list].push_back(rq);
+                let most = match self.knobs.elevator_dispatch {
+                    ElevatorDispatch::One => 1,
+                    _ if self.hctxs[hctx as usize].dispatch_busy > 0 => 1,
+                    _ => self.elevator(q).nr_requests,
+                };
+                let stops = self.knobs.elevator_dispatch == ElevatorDispatch::BatchUntilNoTag
+                    && !self.get_driver_tag(c, rq);
+                let more = !stops && (self.lists[list].len() as u32) < most;
+                Flow::Pay(frame(if more { 1 } else { 5 }, list, NONE, sent))
+            }
+            // It has work and gives none (bfq idles): all hctxs look again later.
+            4 => {
+                self.delay_run_all(c, q, BUDGET_DELAY_NS);
+                Flow::Pay(frame(5, list, NONE, sent))
+            }
+            // What was collected goes out, hctx by hctx.
+            5 => {
+                let queued_elsewhere = self.lists[list].iter().any(|&rq| self.rqs[rq].hctx != hctx);
+                if queued_elsewhere {
+                    let rqs = &self.rqs;
+                    self.lists[list].make_contiguous().sort_by_key(|&rq| rqs[rq].hctx);
+                }
+                // 1 in `rq`: something went on.
+                Flow::Go(frame(6, list, 0, sent))
+            }
+            6 => {
+                let Some(&first) = self.lists[list].front() else {
+                    self.drop_list(list);
+                    return self.dispatch_sched(c, 8, hctx, NONE, rq, sent);
+                };
+                let of = self.rqs[first].hctx;
+                let part = self.split_list(list, |sim, rq| sim.rqs[rq].hctx == of);
+                Flow::Call(
+                    frame(7, list, rq, sent),
+                    Frame::DispatchRqList { pc: 0, hctx: of, list: part, rq: NONE, sent: 0 },
+                )
+            }
+            7 => {
+                let ret = self.cpus[c].ret;
+                let sent = sent.saturating_add((ret >> 1) as u16);
+                Flow::Go(frame(6, list, rq | (ret & 1), sent))
+            }
+            _ => {
+                let total = u32::from(sent) << 1;
+                if self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty() {
+                    return Flow::Ret(total | 1);
+                }
+                if rq == 0 {
+                    return Flow::Ret(total);
+                }
+                let began = self.hctxs[hctx as usize].run_began_ns;
+                if self.knobs.elevator_run_bounded && self.now - began >= RUN_MAX_NS {
+                    self.schedule_work(c, hctx, 0);
+                    return Flow::Ret(total);
+                }
+                Flow::Go(frame(0, NONE, NONE, sent))
+            }
+        }
+    }
+
+    /// `blk_mq_sched_has_work`.
+    pub(crate) fn sched_has_work(&self, hctx: HctxId) -> bool {
+        let h = &self.hctxs[hctx as usize];
+        if self.knobs.elevator_queued && h.elevator_queued == 0 {
+            return false;
+        }
+        let index = hctx - self.queues[h.queue as usize].first_hctx;
+        self.ask(h.queue, |sched, cx| sched.has_work(cx, index))
+    }
+}

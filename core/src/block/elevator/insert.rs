@@ -1,0 +1,80 @@
+//! Insertion into the scheduler (`dd_insert_requests`, `bfq_insert_requests`, `kyber_insert_requests`).
+
+use crate::event::{HctxId, Kind, Place};
+use crate::host::{Flow, Frame};
+use crate::sched::Merging;
+use crate::sim::Sim;
+
+impl Sim {
+    /// Inserts `list`, whole under one lock or one by one, then runs the hctx. `cpu` is the ctx whose lock is held.
+    pub(crate) fn elv_insert(
+        &mut self,
+        c: usize,
+        pc: u8,
+        hctx: HctxId,
+        list: u32,
+        cpu: u16,
+        run_async: bool,
+    ) -> Flow {
+        let frame = |pc, cpu| Frame::ElvInsert { pc, hctx, list, cpu, run_async };
+        let q = self.hctxs[hctx as usize].queue;
+        match pc {
+            0 => {
+                let Some(&first) = self.lists[list].front() else {
+                    self.drop_list(list);
+                    return Flow::Call(frame(3, cpu), Frame::RunHwQueue { pc: 0, hctx, run_async });
+                };
+                let cpu = self.rqs[first].cpu;
+                let lock = self.insert_lock(q, hctx, cpu);
+                if self.lock(c, lock) { Flow::Go(frame(1, cpu)) } else { Flow::Spin(frame(1, cpu)) }
+            }
+            1 => {
+                let each = self.locking(q).insert_each;
+                while let Some(rq) = self.lists[list].pop_front() {
+                    self.elv_insert_one(c, rq);
+                    if each {
+                        break;
+                    }
+                }
+                Flow::Pay(frame(2, cpu))
+            }
+            2 => {
+                let lock = self.insert_lock(q, hctx, cpu);
+                self.unlock(c, lock);
+                Flow::Go(frame(0, cpu))
+            }
+            _ => Flow::Ret(0),
+        }
+    }
+
+    fn elv_insert_one(&mut self, c: usize, rq: u32) {
+        let (q, hctx) = (self.rqs[rq].queue, self.rqs[rq].hctx);
+        self.charge_op(c, q);
+        if self.insert_merge(c, rq) {
+            return;
+        }
+        let now = self.now;
+        let r = &mut self.rqs[rq];
+        if r.i_ns == 0 {
+            r.i_ns = now;
+        }
+        let (id, extent, mergeable) = (r.id, r.extent(), r.mergeable());
+        self.emit(c, Kind::Insert { rq: id, queue: q, hctx, place: Place::Elevator, extent });
+        self.hctxs[hctx as usize].elevator_queued += 1;
+        if mergeable && self.elevator(q).sched.merging() == Merging::Hash {
+            self.hash(rq);
+            let elevator = self.elevator(q);
+            if elevator.last_merge == crate::block::NONE {
+                elevator.last_merge = rq;
+            }
+        }
+        let entry = self.sched_rq(rq);
+        self.tell(c, q, |sched, cx, out| sched.insert(cx, entry, false, out));
+    }
+
+    /// A request has left the scheduler's lists.
+    pub(super) fn left_elevator(&mut self, rq: u32) {
+        let hctx = self.rqs[rq].hctx;
+        self.hctxs[hctx as usize].elevator_queued -= 1;
+    }
+}

@@ -1,0 +1,125 @@
+//! Schedulers of a scenario: their locks, lines, sched tags and attributes.
+
+use super::*;
+use crate::block::Elevator;
+use crate::sched::{self, Cx, Disk, LockAt};
+use std::ops::Range;
+
+/// Largest device queue depth that counts for the default of nr_requests (BLKDEV_DEFAULT_RQ).
+const DEFAULT_RQ: u32 = 128;
+
+impl Builder<'_> {
+    /// The row of a disk's scheduler; `None` for none.
+    pub(super) fn scheduler(
+        &self,
+        config: &DeviceConfig,
+    ) -> Result<Option<&'static sched::Row>, ScenarioError> {
+        if config.scheduler == "none" {
+            check(config.iosched.is_empty(), &format!("devices.{}.iosched", config.name), || {
+                String::from("scheduler none has no attributes; choose another scheduler or leave iosched out")
+            })?;
+            return Ok(None);
+        }
+        match sched::row(&config.scheduler) {
+            Some(row) => Ok(Some(row)),
+            None => Err(ScenarioError::UnknownName {
+                what: "scheduler",
+                name: config.scheduler.chars().take(60).collect(),
+                known: std::iter::once("none")
+                    .chain(sched::SCHEDULERS.iter().map(|row| row.name))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }),
+        }
+    }
+
+    /// Attaches it (`blk_mq_init_sched`): sched tags for every hctx, or one set where all share their driver tags.
+    pub(super) fn elevator(
+        &mut self,
+        config: &DeviceConfig,
+        row: &'static sched::Row,
+        q: u16,
+        rotational: bool,
+        hctxs: Range<u16>,
+        nr_tags: u32,
+    ) -> Result<Elevator, ScenarioError> {
+        let name = &config.name;
+        let default = 2 * nr_tags.min(DEFAULT_RQ);
+        let nr_requests = config.nr_requests.unwrap_or(default);
+        let knobs = self.knobs.clone();
+        let disk = |nr_requests| Disk {
+            rotational,
+            nr_hctx: hctxs.len() as u16,
+            nr_cpus: self.machine.cpus(),
+            nr_requests,
+            in_driver: 0,
+        };
+        let (before, after) = (disk(default), disk(nr_requests));
+        let mut sched = (row.new)(Cx { now: 0, knobs: &knobs, disk: before });
+        let cx = Cx { now: 0, knobs: &knobs, disk: after };
+        if nr_requests != default {
+            sched.depth_updated(cx, default);
+        }
+        let known = sched.tunables(cx);
+        for (attribute, &value) in &config.iosched {
+            let field = format!("devices.{name}.iosched.{}", attribute.chars().take(60).collect::<String>());
+            let Some(tunable) = known.iter().find(|t| t.name == attribute) else {
+                let names = known.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+                return Err(wrong(field, format!("{} in this kernel has {names}", row.name)));
+            };
+            let (low, high) = tunable.range;
+            check((low..=high).contains(&value), &field, || format!("must be from {low} to {high}"))?;
+            sched.set(tunable.name, value);
+        }
+        let locking = sched.locking();
+        let shared = hctxs.len() > 1
+            && self.knobs.sched_tags_queue_wide
+            && hctxs.clone().all(|h| self.hctxs[h as usize].tags == self.hctxs[hctxs.start as usize].tags);
+        let mut common = None;
+        for h in hctxs.clone() {
+            let tags = match common {
+                Some(tags) if shared => tags,
+                _ => self.tag_set("sched_tags", nr_requests, h, h - hctxs.start, name),
+            };
+            common = Some(tags);
+            let set = &mut self.tags[tags as usize];
+            set.queues = 1;
+            let kinds = [(Op::Read, true), (Op::Write, true), (Op::Write, false)];
+            let least = kinds.iter().filter_map(|&(op, sync)| sched.shallow_depth(cx, op, sync, set.shift)).min();
+            if let Some(least) = least {
+                set.set_min_shallow(least.max(1));
+            }
+            self.hctxs[h as usize].sched_tags = Some(tags);
+        }
+        let mut elevator = Elevator::new(sched, row, &self.machine.costs, nr_requests);
+        elevator.insert_lock = self.locks(locking.insert_name, locking.insert, q, &hctxs, name);
+        elevator.dispatch_lock = if locking.insert_name == locking.dispatch_name {
+            elevator.insert_lock
+        } else {
+            self.locks(locking.dispatch_name, locking.dispatch, q, &hctxs, name)
+        };
+        for (i, line) in locking.lines.iter().enumerate() {
+            let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Queue(q));
+            if i == 0 {
+                elevator.lines = id;
+            }
+        }
+        Ok(elevator)
+    }
+
+    /// The first of the locks of one name.
+    fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
+        let sites: Vec<(String, Site)> = match at {
+            LockAt::Queue => vec![(format!("{class} ({name})"), Site::Queue(q))],
+            LockAt::Hctx => {
+                hctxs.clone().map(|h| (format!("{class} (mq/{} {name})", h - hctxs.start), Site::Hctx(h))).collect()
+            }
+            LockAt::Ctx => {
+                (0..self.machine.cpus()).map(|c| (format!("{class} (cpu {c} {name})"), Site::Ctx(c))).collect()
+            }
+        };
+        let ids: Vec<ObjectId> =
+            sites.into_iter().map(|(text, site)| self.object(class, text, ObjectKind::Lock, site)).collect();
+        ids.first().copied().unwrap_or_default()
+    }
+}
