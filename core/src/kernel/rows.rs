@@ -68,6 +68,7 @@ const K4_14: Knobs = Knobs {
     sched_tags_queue_wide: false,
     rq_merge_traced: false,
     deadline_prio: DeadlinePrio::Ignored,
+    deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
     bfq_queue_lock: true,
@@ -147,6 +148,7 @@ const K6_1: Knobs = Knobs {
     delay_skips_pending: true,
     sched_tags_queue_wide: true,
     deadline_prio: DeadlinePrio::Ageing,
+    deadline_next: DeadlineNext::Pointer,
     deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_10
 };
@@ -154,6 +156,7 @@ const K6_1: Knobs = Knobs {
 const K6_12: Knobs = Knobs {
     direct_flush_traced: true,
     last_looks_ahead: false,
+    deadline_next: DeadlineNext::Position,
     deadline_async_depth: DeadlineDepth::NrRequests,
     bfq_queue_lock: false,
     ..K6_1

@@ -11,6 +11,10 @@ use crate::event::{Extent, Flags, Op, Prio, RqId, TaskId};
 use crate::kernel::Knobs;
 use serde::Serialize;
 
+mod deadline_core;
+#[cfg(test)]
+mod tests;
+
 /// A request as a scheduler sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SchedRq {
@@ -134,7 +138,7 @@ pub struct Tunable {
     pub value: u64,
     /// Smallest and largest value that the kernel takes.
     pub range: (u64, u64),
-    /// `ms`, `us`, `sectors`, or empty.
+    /// `ns`, `ms`, `us`, `sectors`, or empty.
     pub unit: &'static str,
     /// What it does, with its kernel function.
     pub help: &'static str,
@@ -253,8 +257,8 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     /// (`requests_merged`): forget `gone`; `slot` inherits the earlier deadline.
     fn absorbed(&mut self, _cx: Cx<'_>, _slot: u32, _gone: u32) {}
 
-    /// Attributes of `queue/iosched`.
-    fn tunables(&self) -> Vec<Tunable> {
+    /// Attributes of `queue/iosched` that this kernel has.
+    fn tunables(&self, _cx: Cx<'_>) -> Vec<Tunable> {
         Vec::new()
     }
 
@@ -322,6 +326,7 @@ macro_rules! schedulers {
 
 schedulers! {
     mq_deadline "mq-deadline" false "sorts by sector in batches, and lets nothing wait beyond its deadline";
+    kyber "kyber" true "throttles each kind of request to the depth at which latencies keep their targets";
 }
 
 /// The scheduler of this name.
