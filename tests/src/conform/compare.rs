@@ -111,20 +111,23 @@ fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
     Some((queue, blocks, count))
 }
 
-/// What of an event is compared.
-#[derive(Clone, Copy, Debug)]
-pub struct Compared {
-    /// The text was made from tracefs, which has no UT and prints a flush request as FF instead of FN.
-    pub from_tracefs: bool,
-    /// First sectors too. Not where they are fio's random draw.
-    pub sectors: bool,
+/// Simulated lines as tracefs shows them: it has no UT, and a flush request is FF there, not FN.
+pub fn as_tracefs(lines: &mut [Line]) {
+    for line in lines {
+        if line.letter == "UT" {
+            line.letter = "U".into();
+        }
+        if line.rwbs == "FN" {
+            line.rwbs = "FF".into();
+        }
+    }
 }
 
-/// Splits lines into the streams that are compared.
-pub fn streams(lines: &[Line], compared: Compared) -> BTreeMap<Stream, Vec<String>> {
+/// Splits lines into the streams that are compared. Without `sectors`, first sectors count as equal.
+pub fn streams(lines: &[Line], sectors: bool) -> BTreeMap<Stream, Vec<String>> {
     let mut streams: BTreeMap<Stream, Vec<String>> = BTreeMap::new();
     for line in lines {
-        let shown = show(line, compared);
+        let shown = show(line, sectors);
         let mut push = |stream| streams.entry(stream).or_default().push(shown.clone());
         match line.letter.as_str() {
             // Whom an interrupt interrupted is chance.
@@ -143,20 +146,15 @@ pub fn streams(lines: &[Line], compared: Compared) -> BTreeMap<Stream, Vec<Strin
     streams
 }
 
-fn show(line: &Line, compared: Compared) -> String {
-    let (letter, rwbs) = match (line.letter.as_str(), line.rwbs.as_str()) {
-        ("UT", rwbs) if compared.from_tracefs => ("U", rwbs),
-        (letter, "FF") if compared.from_tracefs => (letter, "FN"),
-        same => same,
-    };
+fn show(line: &Line, sectors: bool) -> String {
     let (major, minor) = line.dev;
-    let head = format!("{letter:<2} {major},{minor} {rwbs:<2}");
+    let head = format!("{:<2} {major},{minor} {:<2}", line.letter, line.rwbs);
     match (line.extent, line.count) {
         // A flush has no blocks; the sector printed for it says nothing.
         (Some((_, 0)), _) | (None, None) => head.trim_end().to_owned(),
-        (Some((first, second)), _) if letter == "X" => format!("{head} {first} / {second}"),
-        (Some((first, sectors)), _) if compared.sectors => format!("{head} {first} + {sectors}"),
-        (Some((_, sectors)), _) => format!("{head} + {sectors}"),
+        (Some((first, second)), _) if line.letter == "X" => format!("{head} {first} / {second}"),
+        (Some((first, count)), _) if sectors => format!("{head} {first} + {count}"),
+        (Some((_, count)), _) => format!("{head} + {count}"),
         (None, Some(count)) => format!("{head} {count}"),
     }
 }

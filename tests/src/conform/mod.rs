@@ -21,7 +21,7 @@ mod recording;
 mod scenario;
 mod table;
 
-pub use compare::{Compared, Difference, Stream, simulated, streams};
+pub use compare::{Difference, Stream, as_tracefs, simulated, streams};
 pub use recording::{Actor, Job, Line, Meta, Recording, RecordingError};
 pub use scenario::{Refusal, Replay, replay};
 pub use table::{Counterpart, Entry, Expectation, Rule, Table, Traced, Violation};
@@ -83,18 +83,18 @@ fn run(recording: &Recording, entry: &Entry) -> Result<Verdict, Refusal> {
     if sim.run_events(EVENTS_MAX) {
         return Err(Refusal::Broken(format!("the simulation did not end within {EVENTS_MAX} events")));
     }
-    let ours = simulated(&sim, matches!(recording.job, Job::Fio(_)));
+    let mut ours = simulated(&sim, matches!(recording.job, Job::Fio(_)));
+    if recording.meta.is_from_tracefs() {
+        as_tracefs(&mut ours);
+    }
     let violations = entry.violations(&sim, &ours).map_err(Refusal::Broken)?;
     let rules = entry.rules();
-    let compared = replay
-        .sectors
-        .filter(|_| entry.rules_only.is_none())
-        .map(|sectors| Compared { from_tracefs: recording.meta.is_from_tracefs(), sectors });
-    let difference = compared.and_then(|compared| {
-        compare::first_difference(&streams(&recording.trace, compared), &streams(&ours, compared))
+    let sectors = replay.sectors.filter(|_| entry.rules_only.is_none());
+    let difference = sectors.and_then(|sectors| {
+        compare::first_difference(&streams(&recording.trace, sectors), &streams(&ours, sectors))
     });
     Ok(if difference.is_none() && violations.is_empty() {
-        Verdict::Conforms { events: compared.map(|_| recording.trace.len()), rules }
+        Verdict::Conforms { events: sectors.map(|_| recording.trace.len()), rules }
     } else {
         Verdict::Differs { difference: difference.map(Box::new), violations, rules }
     })

@@ -107,7 +107,7 @@ pub struct Hctx {
 }
 
 impl Meta {
-    /// Whether the text was made from tracefs events, which cannot tell UT from U.
+    /// Whether the text was made from tracefs events.
     pub fn is_from_tracefs(&self) -> bool {
         self.blkparse_text.is_some()
     }

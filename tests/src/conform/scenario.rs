@@ -56,14 +56,15 @@ pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
     let (workload, sectors) = match &recording.job {
         Job::Batch(script) => (batch(recording, script)?, Some(true)),
         Job::Fio(text) => jobs(recording, text)?,
-        Job::Shell(command) => return Err(Refusal::Unsupported(format!("a shell command: {}", command.trim()))),
+        Job::Shell(command) => {
+            return Err(Refusal::Unsupported(format!("a shell command: {}", command.trim())));
+        }
     };
     if let Some(feature) = lacks(recording) {
         return Err(Refusal::Unsupported(feature));
     }
-    let times = if matches!(workload, Workload::Batch(_)) { since_busy_ns } else { each_ns };
-    let devices =
-        meta.device.iter().map(|d| device(d, &recording.trace, times)).collect::<Result<_, _>>()?;
+    let since = if sectors.is_some() { Since::Busy } else { Since::Issued };
+    let devices = meta.device.iter().map(|d| device(d, &recording.trace, since)).collect::<Result<_, _>>()?;
     let scenario = Scenario {
         title: meta.name.clone(),
         seed: 1,
@@ -121,7 +122,7 @@ fn lacks(recording: &Recording) -> Option<String> {
     recording.meta.device.iter().find(below).map(|d| format!("SCSI queue_depth below the tags ({})", d.name))
 }
 
-fn device(recorded: &Device, trace: &[Line], times: ServiceTimes) -> Result<DeviceConfig, Refusal> {
+fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
     // Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with a queue depth of
     // all tags are a queue and a delay.
     let model = if recorded.name.starts_with("nvme") { "p3700-800" } else { "null" };
@@ -129,7 +130,7 @@ fn device(recorded: &Device, trace: &[Line], times: ServiceTimes) -> Result<Devi
         .numbers()
         .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
     let fixed_ns = fixed_service_ns(&recorded.how_made);
-    let completions_ns = if fixed_ns.is_some() { Vec::new() } else { times(trace, dev) };
+    let completions_ns = if fixed_ns.is_some() { Vec::new() } else { service_times_ns(trace, dev, since) };
     Ok(DeviceConfig {
         scheduler: recorded.scheduler.clone(),
         nr_hw_queues: Some(recorded.nr_hw_queues),
@@ -145,9 +146,6 @@ fn device(recorded: &Device, trace: &[Line], times: ServiceTimes) -> Result<Devi
     })
 }
 
-/// Recorded service times of a disk's commands in the order of D, ns.
-type ServiceTimes = fn(&[Line], (u32, u32)) -> Vec<u64>;
-
 /// null_blk's `completion_nsec`, scsi_debug's `ndelay`; a loop device serves in order, and its recorded times, which are
 /// shorter than an emulated CPU's path, say nothing. `None` for disks that decide for themselves.
 fn fixed_service_ns(how_made: &str) -> Option<u64> {
@@ -161,27 +159,30 @@ fn fixed_service_ns(how_made: &str) -> Option<u64> {
         .and_then(|(_, value)| value.parse().ok())
 }
 
-/// When a disk finishes what is its own choice, and an input here: the recorded times. They count from the first D
-/// since the disk was idle, because between the D of one plug an emulated CPU takes so long that later times would
-/// overtake each other. So the order of C is checked from the disk on, not inside it.
-fn since_busy_ns(trace: &[Line], dev: (u32, u32)) -> Vec<u64> {
-    service_times_ns(trace, dev, true)
+/// From when on a recorded service time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// From the first D since the disk was idle, for one task.
+    Busy,
+    /// From its own D, for several tasks.
+    Issued,
 }
 
-/// The time of each command by itself, for jobs that keep a disk busy without a pause.
-fn each_ns(trace: &[Line], dev: (u32, u32)) -> Vec<u64> {
-    service_times_ns(trace, dev, false)
-}
-
-fn service_times_ns(trace: &[Line], dev: (u32, u32), since_busy: bool) -> Vec<u64> {
+/// When a disk finishes what is its own choice, and an input here: the recorded times, in the order of D. Between the D
+/// of one plug an emulated CPU takes so long that later times would overtake each other; so where one task ran, they
+/// count from an earlier D, and the order of C is checked from the disk on, not inside it.
+fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
     let mut times = Vec::new();
     // Blocks, index and the time from which on it counts.
     let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
+    let mut since_ns = None;
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
             "D" => {
-                let busy_since_ns = open.first().map(|(.., since)| *since).filter(|_| since_busy);
-                open.push((line.extent, times.len(), busy_since_ns.unwrap_or(line.at_ns)));
+                if since == Since::Issued || since == Since::Busy && open.is_empty() {
+                    since_ns = None;
+                }
+                open.push((line.extent, times.len(), *since_ns.get_or_insert(line.at_ns)));
                 times.push(0);
             }
             "C" => {
@@ -236,17 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn service_times_count_from_the_first_issue_of_a_busy_period() {
+    fn service_times_count_from_where_they_are_told_to() {
         let trace = [
             line("D", 8, 100),
             line("D", 16, 120),
             line("C", 16, 200),
+            line("D", 24, 220),
             line("C", 8, 230),
-            line("D", 24, 1000),
-            line("C", 24, 1007),
+            line("C", 24, 235),
+            line("D", 32, 1000),
+            line("C", 32, 1007),
         ];
-        assert_eq!(since_busy_ns(&trace, (8, 0)), [130, 100, 7]);
-        assert_eq!(each_ns(&trace, (8, 0)), [130, 80, 7]);
+        assert_eq!(service_times_ns(&trace, (8, 0), Since::Busy), [130, 100, 135, 7]);
+        assert_eq!(service_times_ns(&trace, (8, 0), Since::Issued), [130, 80, 15, 7]);
     }
 
     #[test]

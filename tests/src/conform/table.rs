@@ -189,7 +189,11 @@ impl Table {
 
 impl Entry {
     /// Checks that the recording shows every fact, and keeps the rules itself.
-    pub(super) fn check_recording(&self, lines: &[Line], reasons: &BTreeMap<String, String>) -> Result<(), String> {
+    pub(super) fn check_recording(
+        &self,
+        lines: &[Line],
+        reasons: &BTreeMap<String, String>,
+    ) -> Result<(), String> {
         for Expectation { fact, recorded, rule, timing } in &self.facts {
             let value = fact.parse::<Fact>()?.value(lines);
             if value != *recorded {
@@ -258,7 +262,8 @@ mod tests {
     #[test]
     fn a_fact_needs_a_rule_or_a_known_reason() {
         let check = |fact: &str| {
-            let facts = format!("[reasons]\nchance = 'x'\n[recording.r]\nfacts = [{{ fact = 'count.D', {fact} }}]");
+            let facts =
+                format!("[reasons]\nchance = 'x'\n[recording.r]\nfacts = [{{ fact = 'count.D', {fact} }}]");
             let table = Table::parse(&facts, "").expect("the table is readable");
             table.recordings["r"].check_recording(&[], &table.reasons)
         };

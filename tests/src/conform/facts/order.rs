@@ -116,14 +116,15 @@ pub(super) fn changes(lines: &[Line], letter: &str) -> u64 {
     halves.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }
 
+/// The way starts at sector 0.
 pub(super) fn jumps(lines: &[Line]) -> u64 {
-    let mut end = None;
+    let mut end = 0;
     let mut jumps = 0;
     for (first, sectors) in
         with(lines, "D").filter(|line| line.rwbs.starts_with('W')).filter_map(|line| line.extent)
     {
-        jumps += u64::from(end != Some(first));
-        end = Some(first + sectors);
+        jumps += u64::from(end != first);
+        end = first + sectors;
     }
     jumps
 }

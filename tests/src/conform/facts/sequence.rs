@@ -37,7 +37,9 @@ pub(super) fn issued(lines: &[Line]) -> String {
 }
 
 pub(super) fn issued_blocks(lines: &[Line]) -> String {
-    words(with(lines, "D").filter_map(|line| line.extent).map(|(first, sectors)| format!("{first}+{sectors}")))
+    words(
+        with(lines, "D").filter_map(|line| line.extent).map(|(first, sectors)| format!("{first}+{sectors}")),
+    )
 }
 
 pub(super) fn issued_disks(lines: &[Line], limit: usize) -> String {

@@ -162,7 +162,7 @@ fn two_writers_and_the_way_of_the_head() {
     );
     assert_eq!(number("changes.Q", &lines), 1);
     assert_eq!(number("changes.D", &lines), 2);
-    assert_eq!(number("jumps", &lines), 3);
+    assert_eq!(number("jumps", &lines), 2);
 }
 
 #[test]
