@@ -28,8 +28,14 @@ const MERGE_CANDIDATES: usize = 8;
 #[derive(Clone, Debug, Hash)]
 struct Entry {
     rq: SchedRq,
-    /// The domain that it holds a token of, once dispatched.
-    token: Option<usize>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum State {
+    Queued,
+    /// With a token of this domain; without one only if the generation has changed since.
+    Dispatched(Option<usize>),
 }
 
 /// Requests of one ctx (`struct kyber_ctx_queue`): slots by domain.
@@ -140,7 +146,9 @@ impl Policy {
         );
         self.entries = before.entries;
         for entry in self.entries.iter_mut().flatten() {
-            entry.token = None;
+            if entry.state != State::Queued {
+                entry.state = State::Dispatched(None);
+            }
         }
         for (hctx, khd) in before.khds.into_iter().enumerate() {
             if khd.waits.iter().any(Option::is_some) {
@@ -199,6 +207,16 @@ impl Policy {
         got
     }
 
+    /// Gives a token back and runs whom that wakes (`rq_clear_domain_token`, `kyber_domain_wake`).
+    fn put_token(&mut self, state: State, out: &mut Out) {
+        let State::Dispatched(Some(domain)) = state else { return };
+        out.lines.push(domains(self.generation)[domain].line);
+        for hctx in self.pools[domain].give_back() {
+            self.khds[usize::from(hctx)].waits[domain] = None;
+            out.run_hctx.push(hctx);
+        }
+    }
+
     /// `kyber_dispatch_cur_domain`.
     fn dispatch_cur_domain(&mut self, hctx: u16, out: &mut Out) -> Option<u32> {
         let h = usize::from(hctx);
@@ -212,7 +230,8 @@ impl Policy {
         }
         khd.batching += 1;
         let slot = khd.rqs[domain].pop_front().expect("the hctx has requests of this domain");
-        self.entries[slot as usize].as_mut().expect("a listed request is known").token = Some(domain);
+        self.entries[slot as usize].as_mut().expect("a listed request is known").state =
+            State::Dispatched(Some(domain));
         Some(slot)
     }
 }
@@ -230,15 +249,17 @@ impl Scheduler for Policy {
         }
     }
 
-    /// `kyber_insert_requests`.
+    /// `kyber_insert_requests`. A request that the driver sends back has lost its token before (`requeue_request`).
     fn insert(&mut self, cx: Cx<'_>, rq: SchedRq, at_head: bool, out: &mut Out) {
         self.follow_knob(cx, out);
         let slot = rq.slot as usize;
         if self.entries.len() <= slot {
             self.entries.resize(slot + 1, None);
         }
-        assert!(self.entries[slot].is_none(), "slot {slot} is inserted twice");
-        self.entries[slot] = Some(Entry { rq, token: None });
+        if let Some(requeued) = self.entries[slot].replace(Entry { rq, state: State::Queued }) {
+            assert!(requeued.state != State::Queued, "slot {slot} is inserted twice");
+            self.put_token(requeued.state, out);
+        }
         self.enqueue(rq.slot, at_head);
     }
 
@@ -271,14 +292,8 @@ impl Scheduler for Policy {
         let target_ns = self.target_ns(domain);
         let delay_ns = self.stats.completed(domain, target_ns, self.timer_ns.is_some(), done);
         self.arm(cx.now, delay_ns, out);
-        let entry = self.entries[done.rq.slot as usize].take();
-        if let Some(domain) = entry.and_then(|entry| entry.token) {
-            out.lines.push(domains(self.generation)[domain].line);
-            for hctx in self.pools[domain].give_back() {
-                self.khds[usize::from(hctx)].waits[domain] = None;
-                out.run_hctx.push(hctx);
-            }
-        }
+        let entry = self.entries[done.rq.slot as usize].take().expect("a completed request was dispatched");
+        self.put_token(entry.state, out);
     }
 
     /// `kyber_timer_fn`, `kyber_stat_timer_fn`.

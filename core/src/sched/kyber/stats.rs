@@ -22,14 +22,14 @@ const ALARM_WINDOW_NS: u64 = 10_000_000;
 #[derive(Clone, Debug, Hash)]
 pub(super) enum Stats {
     Mean(Mean),
-    Percentile(Percentile),
+    Percentile(Box<Percentile>),
 }
 
 impl Stats {
     pub(super) fn new(kind: KyberStats) -> Self {
         match kind {
             KyberStats::Mean => Self::Mean(Mean::default()),
-            KyberStats::Percentile => Self::Percentile(Percentile::default()),
+            KyberStats::Percentile => Self::Percentile(Box::default()),
         }
     }
 

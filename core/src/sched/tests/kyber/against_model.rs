@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, Kind, MS, NR_CPUS, NR_HCTX};
 use super::model::Model;
+use crate::event::Op;
 use crate::kernel::KyberStats;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -28,11 +29,15 @@ enum Step {
     Advance {
         ms: u64,
     },
+    Requeue {
+        pick: u32,
+    },
     /// Many requests of one kind, one after the other: makes percentiles.
     Serve {
         kind: Kind,
         cpu: u16,
         quarters: u64,
+        total_quarters: u64,
         count: u32,
     },
 }
@@ -49,9 +54,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (any::<u32>(), 0..10u64, 0..10u64, 1..20u32).prop_map(|(pick, quarters, wait_quarters, count)| {
             Step::Complete { pick, quarters, wait_quarters, count }
         }),
+        1 => any::<u32>().prop_map(|pick| Step::Requeue { pick }),
         3 => select(vec![1u64, 20, 100, 350]).prop_map(|ms| Step::Advance { ms }),
-        2 => (kinds(), 0..NR_CPUS, 0..10u64, select(vec![30u32, 520]))
-            .prop_map(|(kind, cpu, quarters, count)| Step::Serve { kind, cpu, quarters, count }),
+        2 => (kinds(), 0..NR_CPUS, 0..10u64, 0..10u64, select(vec![30u32, 520]))
+            .prop_map(|(kind, cpu, quarters, total_quarters, count)| Step::Serve {
+                kind,
+                cpu,
+                quarters,
+                total_quarters,
+                count,
+            }),
     ];
     vec(step, 1..60)
 }
@@ -123,6 +135,14 @@ impl Both {
         self.bench.now = end;
     }
 
+    /// Late I/O and early totals of all kinds: depths shrink.
+    fn congest(&mut self) {
+        for kind in [Kind::R, Kind::W, Kind::A, Kind::D] {
+            self.step(&Step::Serve { kind, cpu: 0, quarters: 9, total_quarters: 1, count: 520 });
+        }
+        self.advance(100 * MS);
+    }
+
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Insert { kind, cpu, at_head, count } => {
@@ -138,14 +158,21 @@ impl Both {
                     self.complete(at, quarters * quarter, (quarters + wait_quarters) * quarter);
                 }
             }
+            Step::Requeue { pick } => {
+                if !self.bench.driver.is_empty() {
+                    let rq = self.bench.requeue(pick as usize % self.bench.driver.len());
+                    assert_eq!(self.bench.out.run_hctx, self.model.put_token(&rq));
+                    self.model.insert(&rq, true);
+                }
+            }
             Step::Advance { ms } => self.advance(ms * MS),
-            Step::Serve { kind, cpu, quarters, count } => {
+            Step::Serve { kind, cpu, quarters, total_quarters, count } => {
                 for _ in 0..count {
                     self.insert(kind, cpu, false);
                     if self.dispatch(cpu % NR_HCTX) {
                         let last = self.bench.driver.len() - 1;
-                        let latency = quarters * quarter_ns(kind_of(&self.bench, last));
-                        self.complete(last, latency, latency);
+                        let quarter = quarter_ns(kind_of(&self.bench, last));
+                        self.complete(last, quarters * quarter, total_quarters * quarter);
                     }
                 }
             }
@@ -177,8 +204,8 @@ impl Both {
 
 fn kind_of(bench: &Bench, at: usize) -> Kind {
     match bench.driver[at].op {
-        super::super::super::Op::Read => Kind::R,
-        super::super::super::Op::Discard => Kind::D,
+        Op::Read => Kind::R,
+        Op::Discard => Kind::D,
         _ => Kind::W,
     }
 }
@@ -192,8 +219,11 @@ proptest! {
 
     /// Every dispatch, wake-up, timer and depth is the model's.
     #[test]
-    fn does_what_the_rules_say(stats in generations(), steps in steps()) {
+    fn does_what_the_rules_say(stats in generations(), congested in 0..6u32, steps in steps()) {
         let mut both = Both::new(stats);
+        for _ in 0..congested {
+            both.congest();
+        }
         for step in &steps {
             both.step(step);
         }

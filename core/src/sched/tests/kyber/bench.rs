@@ -1,4 +1,5 @@
-//! A disk with kyber and nothing else: the test is tasks, driver and clock.
+//! A disk with kyber and nothing else: the test is tasks, driver and clock. Unlike the bench of the other schedulers it
+//! has several hctxs, counts who is woken, and is told latencies instead of taking them from the clock.
 
 use super::super::super::*;
 use crate::kernel::{self, KyberStats};
@@ -123,6 +124,14 @@ impl Bench {
     pub fn complete(&mut self, at: usize, io_ns: u64, total_ns: u64) -> SchedRq {
         let rq = self.driver.remove(at);
         self.call(|sched, cx, out| sched.completed(cx, &Done { rq, total_ns, io_ns }, out));
+        rq
+    }
+
+    /// The driver sends a request back; its place there is given.
+    pub fn requeue(&mut self, at: usize) -> SchedRq {
+        let rq = self.driver.remove(at);
+        self.call(|sched, cx, out| sched.insert(cx, rq, true, out));
+        self.queued.push(rq);
         rq
     }
 

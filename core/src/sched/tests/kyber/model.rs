@@ -129,6 +129,12 @@ impl Model {
             self.total[domain].push(total);
             self.timer = self.timer.or(Some(now + 100_000_000));
         }
+        self.put_token(rq)
+    }
+
+    /// Gives the token back; returns the hctxs that are run.
+    pub fn put_token(&mut self, rq: &SchedRq) -> Vec<u16> {
+        let domain = self.domain(rq);
         let at = self.taken.iter().position(|t| t.1 == rq.slot).expect("it has a token");
         self.taken.remove(at);
         let (next, counts) = &mut self.wake[domain];

@@ -105,6 +105,18 @@ fn an_hctx_that_got_a_token_after_all_is_not_woken() {
 }
 
 #[test]
+fn a_requeued_request_gives_its_token_back_and_goes_to_the_head_of_its_kcq() {
+    let mut bench = Bench::new(Percentile);
+    let first = bench.insert(Kind::R, 0);
+    let flushed = bench.insert(Kind::R, 0);
+    bench.dispatch(0).expect("a token is free");
+    let later = bench.insert(Kind::R, 0);
+    bench.requeue(0);
+    assert_eq!(bench.tokens("READ"), (0, 256));
+    assert_eq!([(); 3].map(|()| bench.dispatch(0)), [Some(flushed), Some(first), Some(later)]);
+}
+
+#[test]
 fn a_bio_is_compared_with_the_eight_newest_of_its_ctx_and_domain() {
     let mut bench = Bench::new(Percentile);
     let reads: Vec<u32> = (0..10).map(|_| bench.insert(Kind::R, 0).slot).collect();
