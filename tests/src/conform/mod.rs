@@ -27,6 +27,7 @@ pub use scenario::{Refusal, Replay, replay};
 pub use table::{Counterpart, Entry, Expectation, Rule, Table, Traced, Violation};
 
 use mqscope_core::Sim;
+use std::fmt;
 
 /// Simulator events after which a run that does not end is given up.
 const EVENTS_MAX: u64 = 5_000_000;
@@ -54,6 +55,27 @@ pub enum Verdict {
     Unsupported(String),
     /// The recording or the table could not be used.
     Broken(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conforms { events: Some(events), rules } => {
+                write!(f, "equal ({events} events; {rules} of {rules} rules hold)")
+            }
+            Self::Conforms { events: None, rules } => write!(f, "rules hold ({rules} of {rules})"),
+            Self::Differs { difference, violations, rules } => {
+                write!(f, "differs: {} of {rules} rules hold", rules - violations.len())?;
+                violations.iter().try_for_each(|violation| write!(f, "\n    {violation}"))?;
+                match difference {
+                    Some(difference) => write!(f, "\n    {}", difference.to_string().trim_end()),
+                    None => Ok(()),
+                }
+            }
+            Self::Unsupported(feature) => write!(f, "unsupported: {feature}"),
+            Self::Broken(why) => write!(f, "broken: {why}"),
+        }
+    }
 }
 
 /// Replays `recording` and compares.

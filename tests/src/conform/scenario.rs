@@ -169,27 +169,33 @@ enum Since {
 }
 
 /// When a disk finishes what is its own choice, and an input here: the recorded times, in the order of D. Between the D
-/// of one plug an emulated CPU takes so long that later times would overtake each other; so where one task ran, they
-/// count from an earlier D, and the order of C is checked from the disk on, not inside it.
+/// of one plug, and between two plugs, an emulated CPU takes so long that later commands would overtake earlier ones
+/// here. So where one task ran, times count from the first D since the disk was idle, and those of each such period are
+/// shifted so that none is below those before. The order of C is then checked from the disk on, not inside it.
 fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
     let mut times = Vec::new();
     // Blocks, index and the time from which on it counts.
     let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
-    let mut since_ns = None;
+    let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
             "D" => {
-                if since == Since::Issued || since == Since::Busy && open.is_empty() {
-                    since_ns = None;
+                if open.is_empty() {
+                    (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
-                open.push((line.extent, times.len(), *since_ns.get_or_insert(line.at_ns)));
+                let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
+                open.push((line.extent, times.len(), since_ns));
                 times.push(0);
             }
             "C" => {
-                if let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) {
-                    let (_, index, since_ns) = open.remove(at);
-                    times[index] = line.at_ns - since_ns;
+                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
+                let (_, index, since_ns) = open.remove(at);
+                let mut time_ns = line.at_ns - since_ns;
+                if since == Since::Busy {
+                    time_ns += *shift_ns.get_or_insert(longest_ns.saturating_sub(time_ns));
+                    longest_ns = longest_ns.max(time_ns);
                 }
+                times[index] = time_ns;
             }
             _ => {}
         }
@@ -248,7 +254,7 @@ mod tests {
             line("D", 32, 1000),
             line("C", 32, 1007),
         ];
-        assert_eq!(service_times_ns(&trace, (8, 0), Since::Busy), [130, 100, 135, 7]);
+        assert_eq!(service_times_ns(&trace, (8, 0), Since::Busy), [130, 100, 135, 135]);
         assert_eq!(service_times_ns(&trace, (8, 0), Since::Issued), [130, 80, 15, 7]);
     }
 

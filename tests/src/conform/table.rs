@@ -34,6 +34,9 @@ pub struct Entry {
     /// What of the workload is not simulated.
     #[serde(default)]
     pub unsupported: Option<String>,
+    /// What differs today, and by which rule of the kernel; a recording that conforms has no such line.
+    #[serde(default)]
+    pub open: Option<String>,
     /// What was read off the events.
     #[serde(default)]
     pub facts: Vec<Expectation>,
