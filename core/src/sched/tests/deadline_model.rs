@@ -330,7 +330,7 @@ proptest! {
             }
             prop_assert_eq!(bench.step(step), model.step(step), "step {} {:?}", n, step);
             prop_assert_eq!(bench.sched.has_work(bench.cx(), 0), model.sched.has_work(model.cx(), 0));
-            for &slot in bench.queued.keys() {
+            if let Some(&slot) = bench.queued.keys().nth(n % bench.queued.len().max(1)) {
                 prop_assert_eq!(bench.sched.former(slot), model.sched.former(slot));
                 prop_assert_eq!(bench.sched.latter(slot), model.sched.latter(slot));
             }

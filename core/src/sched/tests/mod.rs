@@ -3,5 +3,6 @@
 mod bench;
 mod deadline_depth;
 mod deadline_model;
+mod deadline_order;
 mod deadline_recorded;
 mod kyber;
