@@ -327,6 +327,7 @@ macro_rules! schedulers {
 schedulers! {
     mq_deadline "mq-deadline" false "sorts by sector in batches, and lets nothing wait beyond its deadline";
     kyber "kyber" true "throttles each kind of request to the depth at which latencies keep their targets";
+    bfq "bfq" false "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
 }
 
 /// The scheduler of this name.
