@@ -315,12 +315,11 @@ impl Sim {
                 };
                 if let Some(why) = self.prep_dispatch_rq(c, rq) {
                     self.cpus[c].ret = why;
-                    return Flow::Pay(frame(1, rq, sent));
+                    return Flow::Go(frame(1, rq, sent)); // at once: an interrupt would overwrite it
                 }
                 let next = self.lists[list].front().copied();
-                let last = next.is_none_or(|next| {
-                    self.knobs.last_looks_ahead && !self.get_driver_tag(c, next)
-                });
+                let last =
+                    next.is_none_or(|next| self.knobs.last_looks_ahead && !self.get_driver_tag(c, next));
                 Flow::Call(frame(1, rq, sent), Frame::QueueRq { pc: 0, rq, last })
             }
             1 if self.cpus[c].ret == status::OK => {

@@ -10,12 +10,13 @@ mod elevator;
 mod issue;
 mod plug;
 mod run;
+mod sbitmap;
 mod submit;
 mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
-pub(crate) use tags::Tags;
+pub(crate) use sbitmap::Tags;
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
@@ -122,12 +123,7 @@ impl Request {
     }
 
     pub(crate) fn extent(&self) -> crate::event::Extent {
-        crate::event::Extent {
-            op: self.op,
-            flags: self.flags,
-            sector: self.sector,
-            sectors: self.sectors,
-        }
+        crate::event::Extent { op: self.op, flags: self.flags, sector: self.sector, sectors: self.sectors }
     }
 }
 

@@ -144,9 +144,7 @@ impl Sim {
             Frame::IssueDirectly { pc, rq } => self.issue_directly(c, pc, rq),
             Frame::QueueRqs { pc, list, next } => self.queue_rqs(c, pc, list, next),
             Frame::RunHwQueue { pc, hctx, run_async } => self.run_hw_queue(c, pc, hctx, run_async),
-            Frame::Dispatch { pc, hctx, list, sent, again } => {
-                self.dispatch(c, pc, hctx, list, sent, again)
-            }
+            Frame::Dispatch { pc, hctx, list, sent, again } => self.dispatch(c, pc, hctx, list, sent, again),
             Frame::FlushBusyCtxs { pc, hctx, list, bit } => self.flush_busy_ctxs(c, pc, hctx, list, bit),
             Frame::DispatchCtx { pc, hctx, list, bit, sent } => {
                 self.dispatch_ctx(c, pc, hctx, list, bit, sent)

@@ -223,6 +223,19 @@ choice! {
     }
 }
 choice! {
+    /// How mq-deadline remembers where a direction goes on in sector order (`deadline_next_request`).
+    DeadlineNext {
+        /// A pointer to the next request, of the current batch's direction only: the other one starts at its oldest
+        /// (until 5.13).
+        BatchPointer = "batch-pointer",
+        /// A pointer to the next request of each direction; what arrives in front of it later waits for the next sweep
+        /// (5.14 to 6.4).
+        Pointer = "pointer",
+        /// The position last dispatched in each direction; what arrives behind it joins the sweep (6.5+).
+        Position = "position",
+    }
+}
+choice! {
     /// Sched tags that mq-deadline leaves to writes and asynchronous requests (`dd_depth_updated`, `dd_limit_depth`).
     DeadlineDepth {
         /// All.
@@ -444,6 +457,8 @@ knobs! {
     elevator_before_direct: bool,
     /// I/O priorities in mq-deadline.
     deadline_prio: DeadlinePrio,
+    /// Where mq-deadline goes on in sector order (deadline_next_request).
+    deadline_next: DeadlineNext,
     /// Writes' share of the sched tags in mq-deadline.
     deadline_async_depth: DeadlineDepth,
     /// kyber's statistics and domains.

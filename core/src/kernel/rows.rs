@@ -69,6 +69,7 @@ const K4_14: Knobs = Knobs {
     rq_merge_traced: false,
     elevator_before_direct: false,
     deadline_prio: DeadlinePrio::Ignored,
+    deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
     bfq_queue_lock: true,
@@ -149,6 +150,7 @@ const K6_1: Knobs = Knobs {
     delay_skips_pending: true,
     sched_tags_queue_wide: true,
     deadline_prio: DeadlinePrio::Ageing,
+    deadline_next: DeadlineNext::Pointer,
     deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_10
 };
@@ -156,6 +158,7 @@ const K6_1: Knobs = Knobs {
 const K6_12: Knobs = Knobs {
     direct_flush_traced: true,
     last_looks_ahead: false,
+    deadline_next: DeadlineNext::Position,
     deadline_async_depth: DeadlineDepth::NrRequests,
     bfq_queue_lock: false,
     ..K6_1

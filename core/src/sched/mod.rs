@@ -12,6 +12,10 @@ use crate::host::Costs;
 use crate::kernel::Knobs;
 use serde::Serialize;
 
+mod deadline_core;
+#[cfg(test)]
+mod tests;
+
 /// A request as a scheduler sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SchedRq {
@@ -122,8 +126,6 @@ pub(crate) enum Merging {
     Hash,
     /// Only bios, with [`Scheduler::candidates`] (`blk_bio_list_merge`).
     List,
-    /// Not at all.
-    Never,
 }
 
 /// A sysfs attribute under `queue/iosched`.
@@ -135,7 +137,7 @@ pub struct Tunable {
     pub value: u64,
     /// Smallest and largest value that the kernel takes.
     pub range: (u64, u64),
-    /// `ms`, `us`, `sectors`, or empty.
+    /// `ns`, `ms`, `us`, `sectors`, or empty.
     pub unit: &'static str,
     /// What it does, with its kernel function.
     pub help: &'static str,
@@ -254,7 +256,7 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     /// (`requests_merged`): forget `gone`; `slot` inherits the earlier deadline.
     fn absorbed(&mut self, _cx: Cx<'_>, _slot: u32, _gone: u32) {}
 
-    /// Attributes of `queue/iosched`.
+    /// Attributes of `queue/iosched` that this kernel has.
     fn tunables(&self, _cx: Cx<'_>) -> Vec<Tunable> {
         Vec::new()
     }
@@ -326,6 +328,8 @@ macro_rules! schedulers {
 
 schedulers! {
     mq_deadline "mq-deadline" false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
+    kyber "kyber" true elevator_kyber "throttles each kind of request to the depth at which latencies keep their targets";
+    bfq "bfq" false elevator_bfq "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
 }
 
 /// The scheduler of this name.

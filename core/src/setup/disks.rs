@@ -208,15 +208,13 @@ impl Builder<'_> {
             ObjectKind::Line,
             Site::Queue(q),
         );
-        let queue_lock = self.object(
-            "q->queue_lock",
-            format!("q->queue_lock ({name})"),
-            ObjectKind::Lock,
-            Site::Queue(q),
-        );
+        let queue_lock =
+            self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
         let elevator = match scheduler {
-            Some(row) => Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?),
+            Some(row) => {
+                Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
+            }
             None => None,
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);

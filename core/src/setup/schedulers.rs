@@ -16,7 +16,9 @@ impl Builder<'_> {
     ) -> Result<Option<&'static sched::Row>, ScenarioError> {
         if config.scheduler == "none" {
             check(config.iosched.is_empty(), &format!("devices.{}.iosched", config.name), || {
-                String::from("scheduler none has no attributes; choose another scheduler or leave iosched out")
+                String::from(
+                    "scheduler none has no attributes; choose another scheduler or leave iosched out",
+                )
             })?;
             return Ok(None);
         }
@@ -85,7 +87,8 @@ impl Builder<'_> {
             let set = &mut self.tags[tags as usize];
             set.queues = 1;
             let kinds = [(Op::Read, true), (Op::Write, true), (Op::Write, false)];
-            let least = kinds.iter().filter_map(|&(op, sync)| sched.shallow_depth(cx, op, sync, set.shift)).min();
+            let least =
+                kinds.iter().filter_map(|&(op, sync)| sched.shallow_depth(cx, op, sync, set.shift)).min();
             if let Some(least) = least {
                 set.set_min_shallow(least.max(1));
             }
@@ -111,12 +114,13 @@ impl Builder<'_> {
     fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
         let sites: Vec<(String, Site)> = match at {
             LockAt::Queue => vec![(format!("{class} ({name})"), Site::Queue(q))],
-            LockAt::Hctx => {
-                hctxs.clone().map(|h| (format!("{class} (mq/{} {name})", h - hctxs.start), Site::Hctx(h))).collect()
-            }
-            LockAt::Ctx => {
-                (0..self.machine.cpus()).map(|c| (format!("{class} (cpu {c} {name})"), Site::Ctx(c))).collect()
-            }
+            LockAt::Hctx => hctxs
+                .clone()
+                .map(|h| (format!("{class} (mq/{} {name})", h - hctxs.start), Site::Hctx(h)))
+                .collect(),
+            LockAt::Ctx => (0..self.machine.cpus())
+                .map(|c| (format!("{class} (cpu {c} {name})"), Site::Ctx(c)))
+                .collect(),
         };
         let ids: Vec<ObjectId> =
             sites.into_iter().map(|(text, site)| self.object(class, text, ObjectKind::Lock, site)).collect();

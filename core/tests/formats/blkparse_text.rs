@@ -208,7 +208,9 @@ fn events_print_in_the_default_form() {
 }
 
 fn any_kind() -> impl Strategy<Value = Kind> {
-    let extent = (any::<bool>(), 0..u64::MAX, 1..u32::MAX).prop_map(|(write, sector, sectors)| Extent::new(if write { Op::Write } else { Op::Read }, sector, sectors));
+    let extent = (any::<bool>(), 0..u64::MAX, 1..u32::MAX).prop_map(|(write, sector, sectors)| {
+        Extent::new(if write { Op::Write } else { Op::Read }, sector, sectors)
+    });
     (0..13_u8, 0..2_u16, extent, any::<u32>()).prop_map(|(which, queue, extent, count)| match which {
         0 => Kind::Queue { bio: 1, queue, extent },
         1 => Kind::Split { bio: 1, queue, extent, at_sector: u64::from(count) },

@@ -2,7 +2,7 @@
 
 use super::recording::{Actor, Line};
 use mqscope_core::Sim;
-use mqscope_core::event::{Context, Event, Kind, QueueId};
+use mqscope_core::event::{Context, Event, Kind, NO_TASK, QueueId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -60,26 +60,34 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The simulated log as lines of the same form as a recording.
-pub fn simulated(sim: &Sim) -> Vec<Line> {
-    sim.log().events().iter().filter_map(|event| line(sim, event)).collect()
+/// Name of all tasks of a fio job: what blkparse shows is the program.
+const FIO: &str = "fio";
+/// The workers' process ids are this plus their CPU, above those of tasks.
+const WORKER_PID: u32 = 1 << 16;
+
+/// The simulated log as lines of the same form as a recording. `is_fio`: the tasks are fio's.
+pub fn simulated(sim: &Sim, is_fio: bool) -> Vec<Line> {
+    sim.log().events().iter().filter_map(|event| line(sim, event, is_fio)).collect()
 }
 
-fn line(sim: &Sim, event: &Event) -> Option<Line> {
+fn line(sim: &Sim, event: &Event, is_fio: bool) -> Option<Line> {
     let letter = event.kind.letter()?;
     let (queue, extent, count) = subject(&event.kind)?;
     let topology = sim.topology();
-    let actor = match event.context {
+    let task = if event.task == NO_TASK { None } else { topology.tasks.get(usize::from(event.task)) };
+    let (actor, pid) = match event.context {
         Context::Task => {
-            let name = topology.tasks.get(usize::from(event.task)).map(|t| t.name.clone());
-            Actor::Task(name.unwrap_or_default())
+            let name = task.map(|t| if is_fio { FIO.to_owned() } else { t.name.clone() });
+            (Actor::Task(name.unwrap_or_default()), task.map_or(0, |t| t.pid))
         }
-        Context::Kworker => Actor::Worker,
-        Context::HardIrq | Context::SoftIrq | Context::Idle => Actor::Interrupt,
+        Context::Kworker => (Actor::Worker, WORKER_PID + u32::from(event.cpu)),
+        Context::HardIrq | Context::SoftIrq | Context::Idle => (Actor::Interrupt, 0),
     };
     let rwbs = extent.as_ref().map_or_else(|| "N".into(), |e| e.0.clone());
     Some(Line {
         dev: topology.queues.get(usize::from(queue)).map(|q| q.dev)?,
+        cpu: event.cpu,
+        pid,
         actor,
         letter: letter.to_owned(),
         rwbs,
@@ -103,11 +111,23 @@ fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
     Some((queue, blocks, count))
 }
 
-/// Splits lines into the streams that are compared. With `plain_unplug`, UT counts as U.
-pub fn streams(lines: &[Line], plain_unplug: bool) -> BTreeMap<Stream, Vec<String>> {
+/// Simulated lines as tracefs shows them: it has no UT, and a flush request is FF there, not FN.
+pub fn as_tracefs(lines: &mut [Line]) {
+    for line in lines {
+        if line.letter == "UT" {
+            line.letter = "U".into();
+        }
+        if line.rwbs == "FN" {
+            line.rwbs = "FF".into();
+        }
+    }
+}
+
+/// Splits lines into the streams that are compared. Without `sectors`, first sectors count as equal.
+pub fn streams(lines: &[Line], sectors: bool) -> BTreeMap<Stream, Vec<String>> {
     let mut streams: BTreeMap<Stream, Vec<String>> = BTreeMap::new();
     for line in lines {
-        let shown = show(line, plain_unplug);
+        let shown = show(line, sectors);
         let mut push = |stream| streams.entry(stream).or_default().push(shown.clone());
         match line.letter.as_str() {
             // Whom an interrupt interrupted is chance.
@@ -126,15 +146,16 @@ pub fn streams(lines: &[Line], plain_unplug: bool) -> BTreeMap<Stream, Vec<Strin
     streams
 }
 
-fn show(line: &Line, plain_unplug: bool) -> String {
-    let letter = if plain_unplug && line.letter == "UT" { "U" } else { &line.letter };
+fn show(line: &Line, sectors: bool) -> String {
     let (major, minor) = line.dev;
-    let sign = if letter == "X" { '/' } else { '+' };
-    let head = format!("{letter:<2} {major},{minor} {:<2}", line.rwbs);
+    let head = format!("{:<2} {major},{minor} {:<2}", line.letter, line.rwbs);
     match (line.extent, line.count) {
-        (Some((first, second)), _) => format!("{head} {first} {sign} {second}"),
+        // A flush has no blocks; the sector printed for it says nothing.
+        (Some((_, 0)), _) | (None, None) => head.trim_end().to_owned(),
+        (Some((first, second)), _) if line.letter == "X" => format!("{head} {first} / {second}"),
+        (Some((first, count)), _) if sectors => format!("{head} {first} + {count}"),
+        (Some((_, count)), _) => format!("{head} + {count}"),
         (None, Some(count)) => format!("{head} {count}"),
-        (None, None) => head.trim_end().to_owned(),
     }
 }
 

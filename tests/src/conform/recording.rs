@@ -2,6 +2,7 @@
 //! cannot hide one here.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Why a folder is not a usable recording.
@@ -14,6 +15,12 @@ pub enum RecordingError {
         file: String,
         /// The operating system's words.
         problem: String,
+    },
+    /// There is no workload.
+    #[error("{folder}: none of job.iob, job.fio and job.sh is there")]
+    NoJob {
+        /// The folder.
+        folder: String,
     },
     /// `meta.toml` does not have the expected fields.
     #[error("meta.toml: {0}")]
@@ -70,9 +77,20 @@ pub struct Device {
     pub rq_affinity: u8,
     /// sysfs max_sectors_kb.
     pub max_sectors_kb: u32,
+    /// sysfs max_segments.
+    pub max_segments: u32,
+    /// sysfs rotational.
+    pub rotational: u8,
+    /// sysfs fua.
+    pub fua: u8,
+    /// sysfs write_cache: `write back` or `write through`.
+    pub write_cache: String,
     /// SCSI: commands the LUN takes at once.
     #[serde(default)]
     pub sdev_queue_depth: Option<String>,
+    /// Attributes of `queue/iosched` by name; for mq-deadline, kyber and bfq.
+    #[serde(default)]
+    pub iosched: BTreeMap<String, String>,
     /// Hardware contexts.
     pub hctx: Vec<Hctx>,
 }
@@ -84,11 +102,13 @@ pub struct Hctx {
     pub cpu_list: String,
     /// Driver tags.
     pub nr_tags: u32,
+    /// Flags of the tag set, as debugfs prints them.
+    pub flags: String,
 }
 
 impl Meta {
-    /// Whether the text cannot tell UT from U.
-    pub fn has_no_ut(&self) -> bool {
+    /// Whether the text was made from tracefs events.
+    pub fn is_from_tracefs(&self) -> bool {
         self.blkparse_text.is_some()
     }
 }
@@ -98,6 +118,21 @@ impl Device {
     pub fn numbers(&self) -> Option<(u32, u32)> {
         let (major, minor) = self.dev.split_once(':')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// Driver tags of the hctx that has most.
+    pub fn nr_tags(&self) -> u32 {
+        self.hctx.iter().map(|h| h.nr_tags).max().unwrap_or(0)
+    }
+
+    /// Whether the disk hangs on a SCSI host, real or scsi_debug.
+    pub fn is_scsi(&self) -> bool {
+        self.sdev_queue_depth.is_some()
+    }
+
+    /// Commands a SCSI disk takes at once.
+    pub fn queue_depth(&self) -> Option<u32> {
+        self.sdev_queue_depth.as_deref()?.trim().parse().ok()
     }
 }
 
@@ -117,6 +152,10 @@ pub enum Actor {
 pub struct Line {
     /// `major,minor`.
     pub dev: (u32, u32),
+    /// CPU on which it happened.
+    pub cpu: u16,
+    /// Process of the context; of an interrupt, whom it interrupted.
+    pub pid: u32,
     /// Who acted.
     pub actor: Actor,
     /// Q, G, UT, ...
@@ -131,22 +170,37 @@ pub struct Line {
     pub at_ns: u64,
 }
 
+/// The workload that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// `job.iob`: exact `io_submit` calls.
+    Batch(String),
+    /// `job.fio`: a fio job file.
+    Fio(String),
+    /// `job.sh`: a shell command on a file system.
+    Shell(String),
+}
+
+/// File names of the kinds of [`Job`].
+const JOB_FILES: [(&str, fn(String) -> Job); 3] =
+    [("job.iob", Job::Batch), ("job.fio", Job::Fio), ("job.sh", Job::Shell)];
+
 /// A recording in memory.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// `meta.toml`.
     pub meta: Meta,
-    /// `job.iob`; `None` where another kind of job was run.
-    pub script: Option<String>,
+    /// What was run.
+    pub job: Job,
     /// Events in the order of time.
     pub trace: Vec<Line>,
 }
 
 impl Recording {
     /// From the texts of the three files.
-    pub fn parse(meta: &str, script: Option<&str>, trace: &str) -> Result<Self, RecordingError> {
+    pub fn parse(meta: &str, job: Job, trace: &str) -> Result<Self, RecordingError> {
         let meta = toml::from_str(meta).map_err(|e| RecordingError::Meta(e.to_string()))?;
-        Ok(Self { meta, script: script.map(str::to_owned), trace: parse_trace(trace)? })
+        Ok(Self { meta, job, trace: parse_trace(trace)? })
     }
 
     /// From a folder.
@@ -159,38 +213,11 @@ impl Recording {
             })?;
             Ok::<_, RecordingError>(String::from_utf8_lossy(&bytes).into_owned())
         };
-        let script = if folder.join("job.iob").is_file() { Some(read("job.iob")?) } else { None };
-        Self::parse(&read("meta.toml")?, script.as_deref(), &read("trace.blkparse.txt")?)
-    }
-
-    /// The first thing in this recording that is not simulated, by name.
-    pub fn unsupported(&self) -> Option<String> {
-        if let Some(device) = self.meta.device.iter().find(|d| d.scheduler != "none") {
-            return Some(format!("scheduler {}", device.scheduler));
-        }
-        let Some(script) = &self.script else {
-            return Some(String::from("fio job with an order of events that is not fixed"));
-        };
-        if script.lines().any(|line| line.trim_start().starts_with("fsync")) {
-            return Some(String::from("fsync (flush requests)"));
-        }
-        if self.meta.command.split_whitespace().any(|word| word == "-d") {
-            return Some(String::from("O_DSYNC (FUA writes)"));
-        }
-        if let Some(line) = self.trace.iter().find(|l| l.rwbs.contains(['F', 'D', 'M'])) {
-            return Some(format!("requests of kind {}", line.rwbs));
-        }
-        if self.trace.iter().any(|l| l.letter == "R") {
-            return Some(String::from("requests put back by an injected error"));
-        }
-        let below_tags = |d: &&Device| {
-            let depth = d.sdev_queue_depth.as_deref().and_then(|n| n.trim().parse::<u32>().ok());
-            depth.is_some_and(|depth| d.hctx.iter().any(|h| depth < h.nr_tags))
-        };
-        if let Some(device) = self.meta.device.iter().find(below_tags) {
-            return Some(format!("SCSI queue_depth below the tags ({})", device.name));
-        }
-        None
+        let (name, job) = JOB_FILES
+            .iter()
+            .find(|(name, _)| folder.join(name).is_file())
+            .ok_or_else(|| RecordingError::NoJob { folder: folder.display().to_string() })?;
+        Self::parse(&read("meta.toml")?, job(read(name)?), &read("trace.blkparse.txt")?)
     }
 }
 
@@ -211,7 +238,7 @@ fn parse_trace(text: &str) -> Result<Vec<Line>, RecordingError> {
 /// `dev cpu seq time pid action rwbs rest`
 fn parse_line(line: &str) -> Result<Line, &'static str> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [dev, _cpu, _seq, time, _pid, letter, rwbs, rest @ ..] = fields.as_slice() else {
+    let [dev, cpu, _seq, time, pid, letter, rwbs, rest @ ..] = fields.as_slice() else {
         return Err("fewer than seven fields");
     };
     let (major, minor) = dev.split_once(',').ok_or("no major,minor")?;
@@ -233,7 +260,10 @@ fn parse_line(line: &str) -> Result<Line, &'static str> {
         "" | "0" => Actor::Interrupt,
         name => Actor::Task(name.to_owned()),
     };
-    Ok(Line { dev, actor, letter: (*letter).to_owned(), rwbs: (*rwbs).to_owned(), extent, count, at_ns })
+    let cpu = cpu.parse().map_err(|_| "no CPU")?;
+    let pid = pid.parse().map_err(|_| "no pid")?;
+    let (letter, rwbs) = ((*letter).to_owned(), (*rwbs).to_owned());
+    Ok(Line { dev, cpu, pid, actor, letter, rwbs, extent, count, at_ns })
 }
 
 /// `1.000000002` as ns.
@@ -262,7 +292,7 @@ mod tests {
         assert_eq!((lines[1].dev, lines[1].extent), ((7, 64), Some((1000, 8))));
         assert_eq!((lines[2].count, &lines[2].actor), (Some(3), &Actor::Task("iob".into())));
         assert_eq!(lines[2].at_ns, 1_442_230);
-        assert_eq!(lines[3].actor, Actor::Worker);
+        assert_eq!((&lines[3].actor, lines[3].cpu, lines[3].pid), (&Actor::Worker, 1, 12));
         assert_eq!(lines[4].actor, Actor::Interrupt);
     }
 

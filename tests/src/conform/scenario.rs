@@ -1,58 +1,140 @@
 //! From a recording's settings to a scenario.
 
-use super::recording::{Device, Line, Recording};
-use mqscope_core::format::iob;
-use mqscope_core::scenario::{DeviceConfig, Scenario};
+use super::recording::{Device, Job, Line, Recording};
+use mqscope_core::format::{fio, iob};
+use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
 use mqscope_core::topology::Topology;
-use mqscope_core::workload::Workload;
+use mqscope_core::workload::{Pattern, Workload};
 use std::collections::BTreeMap;
 
 /// Service time of loop devices, ns: longer than an `io_submit` call of the recorded batches.
 const LOOP_SERVICE_NS: u64 = 1_000_000;
 /// Every recorded script ends within this simulated time, ns.
 const DURATION_NS: u64 = 60_000_000_000;
+/// The machine; it has the CPUs of the larger of the two recorded ones.
+const MACHINE: &str = "small";
+const MACHINE_CPUS: u32 = 4;
 const SECTOR: u64 = 512;
 
-/// The scenario that `meta.toml` and `job.iob` describe.
-pub fn scenario(recording: &Recording) -> Result<Scenario, String> {
+/// What a recording comes to.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The recorded job on the recorded disks.
+    pub scenario: Scenario,
+    /// One task runs, so that its events have one order; whether their sectors are known, too, or fio's random draw.
+    /// `None`: several tasks run.
+    pub sectors: Option<bool>,
+}
+
+/// Why there is nothing to compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It needs this, which is not simulated.
+    Unsupported(String),
+    /// The recording is not what it should be.
+    Broken(String),
+}
+
+/// What the simulator does not take.
+pub(super) fn refused(error: ScenarioError) -> Refusal {
+    match error {
+        ScenarioError::Value { field, problem } if field.ends_with(".scheduler") => {
+            Refusal::Unsupported(format!("scheduler {problem}"))
+        }
+        other => Refusal::Broken(format!("the scenario of meta.toml is refused: {other}")),
+    }
+}
+
+/// The scenario that `meta.toml` and the job describe.
+pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
     let meta = &recording.meta;
     let kernel = match meta.kernel.split('.').collect::<Vec<_>>().as_slice() {
         ["6", "1", ..] => "6.1",
         ["6", "18", ..] => "6.18",
-        _ => return Err(format!("no kernel row for {}", meta.kernel)),
+        _ => return Err(Refusal::Broken(format!("no kernel row for {}", meta.kernel))),
     };
-    let script = recording.script.as_deref().ok_or("no job.iob")?;
-    let parsed = iob::parse(script.as_bytes()).map_err(|e| {
-        format!("job.iob: {}", e.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    })?;
-    if usize::from(parsed.devices()) > meta.device.len() {
-        return Err(format!("job.iob uses {} disks, meta.toml has {}", parsed.devices(), meta.device.len()));
+    let (workload, sectors) = match &recording.job {
+        Job::Batch(script) => (batch(recording, script)?, Some(true)),
+        Job::Fio(text) => jobs(recording, text)?,
+        Job::Shell(command) => {
+            return Err(Refusal::Unsupported(format!("a shell command: {}", command.trim())));
+        }
+    };
+    if let Some(feature) = lacks(recording) {
+        return Err(Refusal::Unsupported(feature));
     }
-    Ok(Scenario {
+    let since = if sectors.is_some() { Since::Busy } else { Since::Issued };
+    let devices = meta.device.iter().map(|d| device(d, &recording.trace, since)).collect::<Result<_, _>>()?;
+    let scenario = Scenario {
         title: meta.name.clone(),
         seed: 1,
         duration_ns: DURATION_NS,
         warmup_ns: 0,
-        machine: String::from("small"),
+        machine: String::from(MACHINE),
         kernel: kernel.into(),
         set: BTreeMap::new(),
-        devices: meta.device.iter().map(|d| device(d, &recording.trace)).collect::<Result<_, _>>()?,
-        workload: Workload::Batch(parsed.script),
-    })
+        devices,
+        workload,
+    };
+    Ok(Replay { scenario, sectors })
 }
 
-fn device(recorded: &Device, trace: &[Line]) -> Result<DeviceConfig, String> {
+fn sentences<T: ToString>(findings: impl Iterator<Item = T>) -> String {
+    findings.map(|finding| finding.to_string()).collect::<Vec<_>>().join("; ")
+}
+
+fn batch(recording: &Recording, script: &str) -> Result<Workload, Refusal> {
+    let parsed = iob::parse(script.as_bytes())
+        .map_err(|e| Refusal::Unsupported(format!("job.iob: {}", sentences(e.iter()))))?;
+    let (used, there) = (usize::from(parsed.devices()), recording.meta.device.len());
+    if used > there {
+        return Err(Refusal::Broken(format!("job.iob uses {used} disks, meta.toml has {there}")));
+    }
+    Ok(Workload::Batch(parsed.script))
+}
+
+fn jobs(recording: &Recording, text: &str) -> Result<(Workload, Option<bool>), Refusal> {
+    let context = fio::Context {
+        cpus: MACHINE_CPUS,
+        disks: recording.meta.device.iter().map(|d| d.name.clone()).collect(),
+        ..fio::Context::default()
+    };
+    let parsed = fio::parse(text.as_bytes(), &context);
+    if !parsed.is_ok() {
+        return Err(Refusal::Unsupported(format!("job.fio: {}", sentences(parsed.diagnostics.iter()))));
+    }
+    let sectors = match parsed.jobs.as_slice() {
+        [job] if job.numjobs == 1 => Some(job.pattern == Pattern::Sequential),
+        _ => None,
+    };
+    Ok((Workload::Jobs(parsed.jobs), sectors))
+}
+
+/// The first thing in the recording that the simulator has no word for.
+fn lacks(recording: &Recording) -> Option<String> {
+    if recording.meta.command.split_whitespace().any(|word| word == "-d") {
+        return Some(String::from("O_DSYNC (FUA writes)"));
+    }
+    if recording.trace.iter().any(|line| line.letter == "R") {
+        return Some(String::from("a driver that answers busy"));
+    }
+    let below = |d: &&Device| d.queue_depth().is_some_and(|depth| depth < d.nr_tags());
+    recording.meta.device.iter().find(below).map(|d| format!("SCSI queue_depth below the tags ({})", d.name))
+}
+
+fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
     // Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with a queue depth of
     // all tags are a queue and a delay.
     let model = if recorded.name.starts_with("nvme") { "p3700-800" } else { "null" };
-    let dev = recorded.numbers().ok_or_else(|| format!("'{}' is no device number", recorded.dev))?;
+    let dev = recorded
+        .numbers()
+        .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
     let fixed_ns = fixed_service_ns(&recorded.how_made);
-    let completions_ns = if fixed_ns.is_some() { Vec::new() } else { service_times_ns(trace, dev) };
-    let nr_tags = recorded.hctx.iter().map(|h| h.nr_tags).max().ok_or("a disk without hctx")?;
+    let completions_ns = if fixed_ns.is_some() { Vec::new() } else { service_times_ns(trace, dev, since) };
     Ok(DeviceConfig {
         scheduler: recorded.scheduler.clone(),
         nr_hw_queues: Some(recorded.nr_hw_queues),
-        nr_requests: Some(recorded.nr_requests.min(nr_tags)),
+        nr_requests: Some(recorded.nr_requests.min(recorded.nr_tags())),
         nomerges: recorded.nomerges,
         rq_affinity: recorded.rq_affinity,
         max_sectors_kb: Some(recorded.max_sectors_kb),
@@ -77,26 +159,43 @@ fn fixed_service_ns(how_made: &str) -> Option<u64> {
         .and_then(|(_, value)| value.parse().ok())
 }
 
-/// When a disk finishes what is its own choice, and an input here: the recorded times, in the order of D. They count
-/// from the first D since the disk was idle, because between the D of one plug an emulated CPU takes so long that later
-/// times would overtake each other. So the order of C is checked from the disk on, not inside it.
-fn service_times_ns(trace: &[Line], dev: (u32, u32)) -> Vec<u64> {
+/// From when on a recorded service time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// From the first D since the disk was idle, for one task.
+    Busy,
+    /// From its own D, for several tasks.
+    Issued,
+}
+
+/// When a disk finishes what is its own choice, and an input here: the recorded times, in the order of D. Between the D
+/// of one plug, and between two plugs, an emulated CPU takes so long that later commands would overtake earlier ones
+/// here. So where one task ran, times count from the first D since the disk was idle, and those of each such period are
+/// shifted so that none is below those before. The order of C is then checked from the disk on, not inside it.
+fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
     let mut times = Vec::new();
-    let mut open: Vec<(Option<(u64, u64)>, usize)> = Vec::new();
-    let mut busy_since_ns = 0;
+    // Blocks, index and the time from which on it counts.
+    let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
+    let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
             "D" => {
                 if open.is_empty() {
-                    busy_since_ns = line.at_ns;
+                    (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
-                open.push((line.extent, times.len()));
+                let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
+                open.push((line.extent, times.len(), since_ns));
                 times.push(0);
             }
             "C" => {
-                if let Some(at) = open.iter().position(|(extent, _)| *extent == line.extent) {
-                    times[open.remove(at).1] = line.at_ns - busy_since_ns;
+                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
+                let (_, index, since_ns) = open.remove(at);
+                let mut time_ns = line.at_ns - since_ns;
+                if since == Since::Busy {
+                    time_ns += *shift_ns.get_or_insert(longest_ns.saturating_sub(time_ns));
+                    longest_ns = longest_ns.max(time_ns);
                 }
+                times[index] = time_ns;
             }
             _ => {}
         }
@@ -132,6 +231,8 @@ mod tests {
     fn line(letter: &str, sector: u64, at_ns: u64) -> Line {
         Line {
             dev: (8, 0),
+            cpu: 0,
+            pid: 0,
             actor: Actor::Interrupt,
             letter: letter.into(),
             rwbs: "R".into(),
@@ -142,16 +243,19 @@ mod tests {
     }
 
     #[test]
-    fn service_times_count_from_the_first_issue_of_a_busy_period() {
+    fn service_times_count_from_where_they_are_told_to() {
         let trace = [
             line("D", 8, 100),
             line("D", 16, 120),
             line("C", 16, 200),
+            line("D", 24, 220),
             line("C", 8, 230),
-            line("D", 24, 1000),
-            line("C", 24, 1007),
+            line("C", 24, 235),
+            line("D", 32, 1000),
+            line("C", 32, 1007),
         ];
-        assert_eq!(service_times_ns(&trace, (8, 0)), [130, 100, 7]);
+        assert_eq!(service_times_ns(&trace, (8, 0), Since::Busy), [130, 100, 135, 135]);
+        assert_eq!(service_times_ns(&trace, (8, 0), Since::Issued), [130, 80, 15, 7]);
     }
 
     #[test]

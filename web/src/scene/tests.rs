@@ -288,8 +288,7 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
 
 /// Any event at all, with indices inside and outside of the topology.
 fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
-    let extent =
-        Extent::new(if n(2) == 0 { Op::Read } else { Op::Write }, n(999), n(99) as u32);
+    let extent = Extent::new(if n(2) == 0 { Op::Read } else { Op::Write }, n(999), n(99) as u32);
     let (rq, bio, tag) = (n(12) as u32, n(12) as u32, n(200) as u32);
     let (queue, hctx, lock, cpu) = (n(3) as u16, n(3) as u16, n(4) as u32, n(4) as u16);
     let place = match n(3) {

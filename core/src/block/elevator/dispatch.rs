@@ -10,6 +10,10 @@ use crate::sim::Sim;
 const BUDGET_DELAY_NS: u64 = 3_000_000;
 /// Longest time that one run takes from a scheduler (`blk_mq_do_dispatch_sched`, 5.19+).
 const RUN_MAX_NS: u64 = 1_000_000_000;
+/// Added to the steps of one attempt that holds budget.
+const WITH_BUDGET: u8 = 16;
+const WITH_BUDGET_2: u8 = WITH_BUDGET + 2;
+const WITH_BUDGET_3: u8 = WITH_BUDGET + 3;
 
 impl Sim {
     /// Takes requests from the scheduler and sends them until nothing more goes. Returns sent * 2 + (1 if the run has to
@@ -25,7 +29,6 @@ impl Sim {
     ) -> Flow {
         let frame = |pc, list, rq, sent| Frame::DispatchSched { pc, hctx, list, rq, sent };
         let q = self.hctxs[hctx as usize].queue;
-        let scsi = self.queues[q as usize].scsi();
         match pc {
             0 => {
                 let list = self.new_list();
@@ -39,17 +42,15 @@ impl Sim {
                 if self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty() {
                     return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
                 }
-                if scsi && self.knobs.scsi_budget_first && !self.get_budget(c, q) {
+                let budget = self.queues[q as usize].scsi() && self.knobs.scsi_budget_first;
+                if budget && !self.get_budget(c, q) {
                     return Flow::Pay(frame(5, list, NONE, sent));
                 }
                 let lock = self.dispatch_lock(hctx, c as u16);
-                if self.lock(c, lock) {
-                    Flow::Pay(frame(2, list, NONE, sent))
-                } else {
-                    Flow::Spin(frame(2, list, NONE, sent))
-                }
+                let then = frame(if budget { WITH_BUDGET + 2 } else { 2 }, list, NONE, sent);
+                if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
             }
-            2 => {
+            2 | WITH_BUDGET_2 => {
                 let index = hctx - self.queues[q as usize].first_hctx;
                 let taken = self.tell(c, q, |sched, cx, out| sched.dispatch(cx, index, out));
                 if let Some(rq) = taken {
@@ -64,12 +65,12 @@ impl Sim {
                     let ns = self.elevator(q).op_ns / 3;
                     self.charge(c, ns);
                 }
-                Flow::Pay(frame(3, list, taken.unwrap_or(NONE), sent))
+                Flow::Pay(frame(pc + 1, list, taken.unwrap_or(NONE), sent))
             }
-            3 => {
+            3 | WITH_BUDGET_3 => {
                 let lock = self.dispatch_lock(hctx, c as u16);
                 self.unlock(c, lock);
-                let budget = scsi && self.knobs.scsi_budget_first;
+                let budget = pc == WITH_BUDGET_3;
                 if rq == NONE {
                     if budget {
                         self.put_budget(c, q, self.budget_word(c, q));

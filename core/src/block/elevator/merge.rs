@@ -17,7 +17,11 @@ impl Sim {
             0 => {
                 if self.knobs.bfq_queue_lock && self.locking(q).completion {
                     let lock = self.queues[q as usize].queue_lock;
-                    return if self.lock(c, lock) { Flow::Go(frame(4, false)) } else { Flow::Spin(frame(4, false)) };
+                    return if self.lock(c, lock) {
+                        Flow::Go(frame(4, false))
+                    } else {
+                        Flow::Spin(frame(4, false))
+                    };
                 }
                 self.sched_merge(c, 1, bio, false)
             }
@@ -75,12 +79,10 @@ impl Sim {
             return None;
         }
         let probe = self.probe(c, q, bio);
-        let joins = |rq: u32| {
-            self.adjoins(rq, bio) && self.ask(q, |sched, cx| sched.may_merge(cx, rq, &probe))
-        };
+        let joins =
+            |rq: u32| self.adjoins(rq, bio) && self.ask(q, |sched, cx| sched.may_merge(cx, rq, &probe));
         let side = |rq: u32| (rq, self.rqs[rq].extent().end() == probe.sector);
         let found = match elevator.sched.merging() {
-            Merging::Never => None,
             Merging::List => {
                 if queue.nomerges == 1 {
                     return None;

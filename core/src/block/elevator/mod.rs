@@ -9,7 +9,7 @@ use crate::block::NONE;
 use crate::engine::agenda::Timed;
 use crate::event::{HctxId, ObjectId, QueueId};
 use crate::host::{Costs, Flow, Frame};
-use crate::sched::{Cx, Disk, Done, LockAt, Locking, Out, Scheduler, SchedRq, View};
+use crate::sched::{Cx, Disk, Done, LockAt, Locking, Out, SchedRq, Scheduler, View};
 use crate::sim::Sim;
 use std::collections::BTreeSet;
 
