@@ -111,6 +111,12 @@ fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
     Some((queue, blocks, count))
 }
 
+/// Index of the first event of the second of two equal runs.
+pub(super) fn second_half(lines: &[Line]) -> usize {
+    let queued = || lines.iter().enumerate().filter(|(_, line)| line.letter == "Q");
+    queued().nth(queued().count() / 2).map_or(0, |(index, _)| index)
+}
+
 /// Simulated lines as tracefs shows them: it has no UT, and a flush request is FF there, not FN.
 pub fn as_tracefs(lines: &mut [Line]) {
     for line in lines {

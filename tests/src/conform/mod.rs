@@ -106,6 +106,9 @@ fn run(recording: &Recording, entry: &Entry) -> Result<Verdict, Refusal> {
         return Err(Refusal::Broken(format!("the simulation did not end within {EVENTS_MAX} events")));
     }
     let mut ours = simulated(&sim, matches!(recording.job, Job::Fio(_)));
+    if replay.warmed_up {
+        ours.drain(..compare::second_half(&ours));
+    }
     if recording.meta.is_from_tracefs() {
         as_tracefs(&mut ours);
     }

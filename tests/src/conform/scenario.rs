@@ -4,7 +4,7 @@ use super::recording::{Device, Job, Line, Recording};
 use mqscope_core::format::{fio, iob};
 use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
 use mqscope_core::topology::Topology;
-use mqscope_core::workload::{Pattern, Workload};
+use mqscope_core::workload::{BatchStep, Pattern, Workload};
 use std::collections::BTreeMap;
 
 /// Service time of loop devices, ns: longer than an `io_submit` call of the recorded batches.
@@ -24,6 +24,9 @@ pub struct Replay {
     /// One task runs, so that its events have one order; whether their sectors are known, too, or fio's random draw.
     /// `None`: several tasks run.
     pub sectors: Option<bool>,
+    /// The job runs twice, as on the recorded machines, and the first time does not count: schedulers remember where
+    /// they were (mq-deadline the last position, kyber its batch).
+    pub warmed_up: bool,
 }
 
 /// Why there is nothing to compare.
@@ -40,6 +43,9 @@ pub(super) fn refused(error: ScenarioError) -> Refusal {
     match error {
         ScenarioError::Value { field, problem } if field.ends_with(".scheduler") => {
             Refusal::Unsupported(format!("scheduler {problem}"))
+        }
+        ScenarioError::UnknownName { what: "scheduler", name, .. } => {
+            Refusal::Unsupported(format!("scheduler {name}"))
         }
         other => Refusal::Broken(format!("the scenario of meta.toml is refused: {other}")),
     }
@@ -63,8 +69,13 @@ pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
     if let Some(feature) = lacks(recording) {
         return Err(Refusal::Unsupported(feature));
     }
+    let warmed_up = matches!(recording.job, Job::Batch(_));
     let since = if sectors.is_some() { Since::Busy } else { Since::Issued };
-    let devices = meta.device.iter().map(|d| device(d, &recording.trace, since)).collect::<Result<_, _>>()?;
+    let devices = meta.device.iter().map(|d| device(d, &recording.trace, since));
+    let mut devices = devices.collect::<Result<Vec<DeviceConfig>, _>>()?;
+    if warmed_up {
+        devices.iter_mut().for_each(|d| d.completions_ns.extend_from_within(..));
+    }
     let scenario = Scenario {
         title: meta.name.clone(),
         seed: 1,
@@ -76,13 +87,14 @@ pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
         devices,
         workload,
     };
-    Ok(Replay { scenario, sectors })
+    Ok(Replay { scenario, sectors, warmed_up })
 }
 
 fn sentences<T: ToString>(findings: impl Iterator<Item = T>) -> String {
     findings.map(|finding| finding.to_string()).collect::<Vec<_>>().join("; ")
 }
 
+/// The script, twice.
 fn batch(recording: &Recording, script: &str) -> Result<Workload, Refusal> {
     let parsed = iob::parse(script.as_bytes())
         .map_err(|e| Refusal::Unsupported(format!("job.iob: {}", sentences(e.iter()))))?;
@@ -90,7 +102,11 @@ fn batch(recording: &Recording, script: &str) -> Result<Workload, Refusal> {
     if used > there {
         return Err(Refusal::Broken(format!("job.iob uses {used} disks, meta.toml has {there}")));
     }
-    Ok(Workload::Batch(parsed.script))
+    let mut script = parsed.script;
+    let again = script.steps.clone();
+    script.steps.push(BatchStep::Wait);
+    script.steps.extend(again);
+    Ok(Workload::Batch(script))
 }
 
 fn jobs(recording: &Recording, text: &str) -> Result<(Workload, Option<bool>), Refusal> {

@@ -85,13 +85,13 @@ pub enum Counterpart {
 }
 
 impl Counterpart {
-    /// How often it happened.
-    pub fn count(self, sim: &Sim) -> u64 {
+    /// How often it happened from this time on, ns.
+    pub fn count(self, sim: &Sim, from_ns: u64) -> u64 {
         let is_it = |kind: &Kind| match self {
             Self::TagSleeps => matches!(kind, Kind::TaskSleep { why: Sleep::Tag }),
             Self::Doorbells => matches!(kind, Kind::Doorbell { .. }),
         };
-        sim.log().events().iter().filter(|event| is_it(&event.kind)).count() as u64
+        sim.log().events().iter().filter(|event| event.at_ns >= from_ns && is_it(&event.kind)).count() as u64
     }
 }
 
@@ -226,6 +226,7 @@ impl Entry {
     /// The rules that the simulation breaks.
     pub(super) fn violations(&self, sim: &Sim, lines: &[Line]) -> Result<Vec<Violation>, String> {
         let mut broken = Vec::new();
+        let from_ns = lines.first().map_or(0, |line| line.at_ns);
         let mut judge = |fact: &str, rule: Rule, recorded: &Value, simulated: Value| {
             if !rule.holds(&simulated, recorded) {
                 broken.push(Violation { fact: fact.into(), rule, recorded: recorded.clone(), simulated });
@@ -238,7 +239,7 @@ impl Entry {
         }
         for Traced { counted, recorded, simulated } in &self.traced {
             if let Some(counterpart) = simulated {
-                judge(counted, Rule::Equal, recorded, counterpart.count(sim).into());
+                judge(counted, Rule::Equal, recorded, counterpart.count(sim, from_ns).into());
             }
         }
         Ok(broken)

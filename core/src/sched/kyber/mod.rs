@@ -211,9 +211,10 @@ impl Policy {
     fn put_token(&mut self, state: State, out: &mut Out) {
         let State::Dispatched(Some(domain)) = state else { return };
         out.lines.push(domains(self.generation)[domain].line);
-        for hctx in self.pools[domain].give_back() {
+        let first = out.run_hctx.len();
+        self.pools[domain].give_back(&mut out.run_hctx);
+        for &hctx in &out.run_hctx[first..] {
             self.khds[usize::from(hctx)].waits[domain] = None;
-            out.run_hctx.push(hctx);
         }
     }
 

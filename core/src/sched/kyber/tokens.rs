@@ -141,25 +141,20 @@ impl Pool {
         self.waiting[usize::from(queue)].retain(|&h| h != hctx);
     }
 
-    /// Gives a token back; returns the hctxs that this wakes (`sbitmap_queue_clear`, `__sbq_wake_up`). They do not wait
+    /// Gives a token back and adds the hctxs that this wakes (`sbitmap_queue_clear`, `__sbq_wake_up`). They do not wait
     /// exclusively, so a whole wait queue wakes at once.
-    pub(super) fn give_back(&mut self) -> Vec<u16> {
+    pub(super) fn give_back(&mut self, woken: &mut Vec<u16>) {
         assert!(self.used > 0, "a token is given back that was not taken");
         self.used -= 1;
-        let Some(queue) = (0..WAIT_QUEUES)
-            .map(|n| (self.wake_index + n) % WAIT_QUEUES)
-            .find(|&q| !self.waiting[q].is_empty())
-        else {
-            return Vec::new();
-        };
+        let mut queues = (0..WAIT_QUEUES).map(|n| (self.wake_index + n) % WAIT_QUEUES);
+        let Some(queue) = queues.find(|&queue| !self.waiting[queue].is_empty()) else { return };
         self.wake_index = queue;
         self.wake_count[queue] -= 1;
-        if self.wake_count[queue] > 0 {
-            return Vec::new();
+        if self.wake_count[queue] == 0 {
+            self.wake_count[queue] = self.wake_batch();
+            self.wake_index = (queue + 1) % WAIT_QUEUES;
+            woken.append(&mut self.waiting[queue]);
         }
-        self.wake_count[queue] = self.wake_batch();
-        self.wake_index = (queue + 1) % WAIT_QUEUES;
-        std::mem::take(&mut self.waiting[queue])
     }
 
     /// Changes the depth within its limits (`kyber_resize_domain`). With another wake batch every wait queue is woken by

@@ -289,12 +289,12 @@ impl Bio {
     }
 }
 
-/// Bios in units of 8 sectors on a small disk, so that many touch each other.
+/// Bios in units of 8 sectors on a disk so small that many touch each other, and that two requests become one.
 pub(super) fn bios() -> impl Strategy<Value = Bio> {
     use PrioClass::*;
-    let class = prop_oneof![3 => Just(None), 1 => Just(Rt), 1 => Just(Be), 2 => Just(Idle)];
+    let class = prop_oneof![8 => Just(None), 1 => Just(Rt), 1 => Just(Be), 2 => Just(Idle)];
     let op = prop_oneof![6 => Just(Op::Read), 5 => Just(Op::Write), 1 => Just(Op::Discard)];
-    (op, 0u64..160, 1u32..4, class, 0u16..4).prop_map(|(op, at, len, class, task)| Bio {
+    (op, 0u64..40, 1u32..3, class, 0u16..4).prop_map(|(op, at, len, class, task)| Bio {
         op,
         sector: at * 8,
         sectors: len * 8,

@@ -116,7 +116,7 @@ impl Model {
         self.fifo.remove(at)
     }
 
-    fn from_class(&mut self, cx: Cx<'_>, class: usize, only_aged: bool) -> Option<u32> {
+    fn take_from(&mut self, cx: Cx<'_>, class: usize, only_aged: bool) -> Option<u32> {
         let aging = self.aging as i128;
         let now = i128::from(cx.now);
         let young = |w: &Waiting| only_aged && i128::from(w.fifo_time) - i128::from(w.expire) > now - aging;
@@ -185,22 +185,22 @@ impl Scheduler for Model {
 
     fn dispatch(&mut self, cx: Cx<'_>, _hctx: u16, _out: &mut Out) -> Option<u32> {
         match self.knobs.deadline_prio {
-            DeadlinePrio::Ignored => self.from_class(cx, 1, false),
+            DeadlinePrio::Ignored => self.take_from(cx, 1, false),
             DeadlinePrio::Strict => {
-                let rt = self.from_class(cx, 0, false);
-                let be = rt.or_else(|| self.from_class(cx, 1, false));
-                be.or_else(|| self.from_class(cx, 2, false))
+                let rt = self.take_from(cx, 0, false);
+                let be = rt.or_else(|| self.take_from(cx, 1, false));
+                be.or_else(|| self.take_from(cx, 2, false))
             }
             DeadlinePrio::Ageing => {
                 if (0..3).filter(|&c| self.queued(c)).count() >= 2 {
                     for class in [1, 2] {
-                        if let Some(slot) = self.from_class(cx, class, true) {
+                        if let Some(slot) = self.take_from(cx, class, true) {
                             return Some(slot);
                         }
                     }
                 }
                 for class in 0..3 {
-                    let slot = self.from_class(cx, class, false);
+                    let slot = self.take_from(cx, class, false);
                     if slot.is_some() || self.queued(class) {
                         return slot;
                     }

@@ -249,6 +249,35 @@ fn a_direction_goes_on_where_its_kernel_remembers() {
     assert_eq!(order("6.12"), [20, 1_000, 100, 200, 300]);
 }
 
+/// The request at which the sweep would go on is appended to one in front of it.
+#[test]
+fn a_sweep_goes_on_behind_a_request_that_was_merged_away() {
+    let mut bench = queue("6.1");
+    let slots = [0, 116, 200].map(|sector| bench.insert_bio(Bio::new(Op::Read, sector)));
+    assert_eq!(next(&mut bench).0, 0);
+    bench.advance(MS);
+    let Outcome::Inserted(slot) = bench.submit(Bio::new(Op::Read, 100)) else {
+        panic!("nothing to merge with")
+    };
+    let merged = bench.submit(Bio::new(Op::Read, 108));
+    assert_eq!(merged, Outcome::Merged { slot, front: false, gone: Some(slots[1]) });
+    assert_eq!(next(&mut bench), (200, "next in sector order of the current batch, 2 of 16".into()));
+    assert_eq!(next(&mut bench).0, 100);
+}
+
+#[test]
+fn a_merged_request_takes_the_earlier_deadline_and_its_place() {
+    let mut bench = queue("6.1");
+    bench.insert_bio(Bio::new(Op::Read, 116));
+    bench.insert_bio(Bio::new(Op::Read, 50));
+    bench.advance(100 * MS);
+    bench.submit(Bio::new(Op::Read, 100));
+    bench.submit(Bio::new(Op::Read, 108));
+    let fifo = &bench.sched.view(bench.cx()).groups[2].items;
+    let items: Vec<(u64, u32, &str)> = fifo.iter().map(|i| (i.sector, i.sectors, i.note.as_str())).collect();
+    assert_eq!(items, [(100, 24, "expires in 400 ms"), (50, 8, "expires in 400 ms")]);
+}
+
 #[test]
 fn a_class_in_flight_holds_back_lower_ones_until_they_have_aged() {
     let mut bench = queue("6.1");

@@ -75,7 +75,7 @@ fn reads_that_keep_coming_pass_over_writes_as_in_6_1() {
 }
 
 #[test]
-fn deadlines_of_100_ms_start_batches_as_in_6_1() {
+fn scattered_reads_and_writes_in_the_order_of_6_1_with_shorter_deadlines() {
     let trace = recording!("k61-m07-deadline-null1q-depth1-async128-readexpire100");
     let mut bench = bench("6.1", DeadlineNext::Pointer);
     bench.set("read_expire", 100);

@@ -84,6 +84,9 @@ pub enum Fact {
     Directions,
     /// `direction-piece-longest`: longest ascending piece of a run in one direction.
     DirectionPieceLongest,
+    /// `run-longest.W`: most D of one direction in a row, all with a request of the other direction waiting in the
+    /// scheduler.
+    RunLongest(char),
     /// `wait-longest-ns.R`: longest time from I to D of reads or writes, ns.
     WaitLongest(char),
     /// `get-longest-ns`: longest time from Q to G, ns.
@@ -210,6 +213,8 @@ impl FromStr for Fact {
             ("fua-writes", None) => Self::FuaWrites,
             ("directions", None) => Self::Directions,
             ("direction-piece-longest", None) => Self::DirectionPieceLongest,
+            ("run-longest", Some("R")) => Self::RunLongest('R'),
+            ("run-longest", Some("W")) => Self::RunLongest('W'),
             ("wait-longest-ns", Some("R")) => Self::WaitLongest('R'),
             ("wait-longest-ns", Some("W")) => Self::WaitLongest('W'),
             ("get-longest-ns", None) => Self::GetLongest,
@@ -279,6 +284,7 @@ impl Fact {
             Self::FuaWrites => counts::fua_writes(lines).into(),
             Self::Directions => order::directions_text(lines).into(),
             Self::DirectionPieceLongest => order::direction_piece_longest(lines).into(),
+            Self::RunLongest(direction) => order::run_longest(lines, *direction).into(),
             Self::WaitLongest(direction) => counts::wait_longest_ns(lines, *direction).into(),
             Self::GetLongest => counts::get_longest_ns(lines).into(),
             Self::IssuedBeforeUnplug => sequence::around_unplug(lines).0.into(),

@@ -187,3 +187,22 @@ pub(super) fn directions_text(lines: &[Line]) -> String {
 pub(super) fn direction_piece_longest(lines: &[Line]) -> u64 {
     directions(lines).into_iter().flat_map(|(_, pieces)| pieces).max().unwrap_or(0)
 }
+
+pub(super) fn run_longest(lines: &[Line], wanted: char) -> u64 {
+    let mut waiting: BTreeMap<char, i64> = BTreeMap::new();
+    let (mut run, mut longest) = (0, 0);
+    for line in lines {
+        let way = direction(line);
+        match line.letter.as_str() {
+            "I" => *waiting.entry(way).or_default() += 1,
+            "D" => {
+                *waiting.entry(way).or_default() -= 1;
+                let other_waits = waiting.iter().any(|(other, count)| *other != way && *count > 0);
+                run = if way == wanted && other_waits { run + 1 } else { 0 };
+                longest = longest.max(run);
+            }
+            _ => {}
+        }
+    }
+    longest
+}

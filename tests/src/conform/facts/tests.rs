@@ -193,6 +193,16 @@ fn directions_and_their_ascending_pieces() {
 }
 
 #[test]
+fn runs_of_one_direction_count_only_while_the_other_waits() {
+    let lines = trace(
+        "a I R 1+1\n a I R 2+1\n a I R 3+1\n k D R 1+1\n a I WS 9+1\n k D R 2+1\n k D R 3+1\n k D WS 9+1\n a I WS 8+1
+         k D WS 8+1",
+    );
+    assert_eq!(number("run-longest.R", &lines), 2);
+    assert_eq!(number("run-longest.W", &lines), 0);
+}
+
+#[test]
 fn names_that_are_no_facts_are_refused() {
     for name in ["order.sideways", "letters.x", "in-flight.8", "story.5", "plugs", "count"] {
         assert_eq!(name.parse::<Fact>(), Err(format!("'{name}' is no fact")));

@@ -230,7 +230,7 @@ proptest! {
     }
 
     /// An hctx is run after an insertion and when kyber says so, never otherwise; still all requests get through, even
-    /// if depths and generation change meanwhile. No token is taken beyond the depth of the moment.
+    /// if depths and generation change meanwhile.
     #[test]
     fn nothing_is_forgotten(
         stats in generations(),

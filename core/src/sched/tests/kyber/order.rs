@@ -105,6 +105,24 @@ fn an_hctx_that_got_a_token_after_all_is_not_woken() {
 }
 
 #[test]
+fn freed_tokens_go_on_counting_for_the_wait_queue_they_began_with() {
+    let mut bench = Bench::new(Percentile);
+    for cpu in [0; 19].into_iter().chain([1; 2]) {
+        bench.insert(Kind::F, cpu);
+    }
+    let drain = |bench: &mut Bench, hctx| while bench.dispatch(hctx).is_some() {};
+    // hctx 0 waits in queue 0, gets a token unwoken, and waits in queue 1.
+    drain(&mut bench, 0);
+    bench.complete(0, MS, MS);
+    drain(&mut bench, 0);
+    // A token counts for queue 1; hctx 1 takes it and comes to wait in queue 0.
+    bench.complete(0, MS, MS);
+    drain(&mut bench, 1);
+    bench.complete(0, MS, MS);
+    assert_eq!(bench.out.run_hctx, [0]);
+}
+
+#[test]
 fn a_requeued_request_gives_its_token_back_and_goes_to_the_head_of_its_kcq() {
     let mut bench = Bench::new(Percentile);
     let first = bench.insert(Kind::R, 0);

@@ -66,6 +66,27 @@ fn depth_never_falls_below_one() {
 }
 
 #[test]
+fn after_a_shrink_no_token_is_taken_until_fewer_are_out_than_the_new_depth() {
+    let mut bench = Bench::new(Percentile);
+    congest(&mut bench);
+    bench.serve(500, Kind::R, READ_QUARTER, READ_QUARTER);
+    for _ in 0..257 {
+        bench.insert(Kind::R, 0);
+    }
+    while bench.dispatch(0).is_some() {}
+    assert_eq!(bench.tokens("READ"), (256, 256));
+    window(&mut bench);
+    for taken in (64..256).rev() {
+        bench.complete(0, READ_QUARTER, READ_QUARTER);
+        assert_eq!(bench.dispatch(0), None);
+        assert_eq!(bench.tokens("READ"), (taken, 64));
+    }
+    bench.complete(0, READ_QUARTER, READ_QUARTER);
+    bench.dispatch(0).expect("63 are out");
+    assert_eq!(bench.tokens("READ"), (64, 64));
+}
+
+#[test]
 fn p99_waits_for_congestion_once() {
     let mut bench = Bench::new(Percentile);
     bench.serve(500, Kind::R, READ_QUARTER, 2 * READ_QUARTER);
