@@ -56,7 +56,7 @@ impl Policy {
     /// `idling_needed_for_service_guarantees`.
     pub(super) fn idling_guarantees(&self, q: Qid) -> Option<IdleWhy> {
         let others = self.wr_busy_queues < self.busy_total()
-            || self.rq_in_driver() >= self.bfqq(q).dispatched + HW_QUEUE_THRESHOLD + 1;
+            || self.rq_in_driver() > self.bfqq(q).dispatched + HW_QUEUE_THRESHOLD;
         if self.raised(q) && others { Some(IdleWhy::Raised) } else { self.asymmetric(q) }
     }
 
