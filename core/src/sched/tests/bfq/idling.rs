@@ -35,10 +35,10 @@ fn the_disk_is_kept_for_a_sequential_process_and_has_work_lies() {
     assert_waits(&mut rig);
     let second = rig.send(read(0, 16, 8));
     assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(second));
-    // The old timer is stale.
-    rig.advance(5 * MS);
-    assert_eq!(rig.fact("in_service_queue"), "sync bfqq of task 0");
     rig.complete(second);
+    // The first timer is stale by now.
+    rig.advance(7 * MS);
+    assert_eq!(rig.timers.len(), 1);
     assert_waits(&mut rig);
 }
 
@@ -146,52 +146,119 @@ fn a_raised_process_is_waited_for_20_ms() {
 }
 
 /// Task 0 has the larger weight, on a disk where idling gains no throughput: it is waited for, for its share.
-fn heavy_and_light() -> (Rig, u32) {
+fn heavy_and_light(light_sectors: u32) -> (Rig, u32) {
     let mut rig = Rig::new(false).with("low_latency", 0);
     let first = rig.send(with_prio(read(0, 8, 8), PrioClass::Be, 0));
     for i in 0..20 {
-        rig.send(with_prio(read(1, 1_000_000 + i * 7_000, 8), PrioClass::Be, 7));
+        rig.send(with_prio(read(1, 1_000_000 + i * 7_000, light_sectors), PrioClass::Be, 7));
     }
     assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(first));
     (rig, first)
 }
 
-#[test]
-fn different_weights_make_it_idle_and_injection_keeps_to_its_limit() {
-    let (mut rig, mut slot) = heavy_and_light();
-    assert_waits(&mut rig);
-    assert!(rig.view().why.contains("weights differ"));
-    // Until a service time is known, nothing is injected. It is measured 10 ms after the limit was reset.
-    rig.advance(6 * MS);
-    rig.complete(slot);
-    assert_waits(&mut rig);
-    rig.advance(6 * MS);
-    slot = rig.send(with_prio(read(0, 16, 8), PrioClass::Be, 0));
+/// Task 0 sends its next request, which completes, after all others in the driver, `took_ns` later.
+fn next_of_heavy(rig: &mut Rig, took_ns: u64) {
+    let slot = rig.send(with_prio(read(0, 8 + 8 * u64::from(rig.next_slot), 8), PrioClass::Be, 0));
     assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(slot));
-    rig.advance(2 * MS);
-    rig.complete(slot);
-    // Now one request of others may be in the driver.
-    let injected = rig.dispatch().expect("one is injected");
-    assert_eq!(injected.task, 1);
-    assert_waits(&mut rig);
-    // With it the next request takes as long as alone: two.
-    slot = rig.send(with_prio(read(0, 24, 8), PrioClass::Be, 0));
-    assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(slot));
-    rig.advance(2 * MS);
-    rig.complete(injected.slot);
-    rig.complete(slot);
-    assert_eq!([rig.dispatch(), rig.dispatch()].map(|rq| rq.map(|rq| rq.task)), [Some(1), Some(1)]);
-    assert_waits(&mut rig);
-    // This time it takes twice as long: back to one.
-    slot = rig.send(with_prio(read(0, 32, 8), PrioClass::Be, 0));
-    assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(slot));
-    rig.advance(4 * MS);
-    let others: Vec<u32> = rig.in_driver.keys().copied().filter(|s| *s != slot).collect();
+    rig.advance(took_ns);
+    let others: Vec<u32> = rig.in_driver.keys().copied().filter(|other| *other != slot).collect();
     for other in others {
         rig.complete(other);
     }
     rig.complete(slot);
-    assert_eq!(rig.dispatch().map(|rq| rq.task), Some(1));
+}
+
+/// The service time of task 0 is known: one request of others may be injected.
+fn measured(light_sectors: u32) -> Rig {
+    let (mut rig, first) = heavy_and_light(light_sectors);
+    assert_waits(&mut rig);
+    assert!(rig.view().why.contains("weights differ"));
+    // Until then nothing is injected. It is measured no sooner than 10 ms after the limit was reset.
+    rig.advance(6 * MS);
+    rig.complete(first);
+    assert_waits(&mut rig);
+    rig.advance(6 * MS);
+    next_of_heavy(&mut rig, 2 * MS);
+    rig
+}
+
+/// Requests of task 1 that are injected now, until the disk waits.
+fn injected(rig: &mut Rig) -> usize {
+    let got = rig.drain();
+    assert!(got.iter().all(|rq| rq.task == 1));
+    assert_waits(rig);
+    got.len()
+}
+
+#[test]
+fn different_weights_make_it_idle_and_injection_keeps_to_its_limit() {
+    let mut rig = measured(8);
+    assert_eq!(injected(&mut rig), 1);
+    // With it the next request takes as long as alone.
+    next_of_heavy(&mut rig, 2 * MS);
+    assert_eq!(injected(&mut rig), 2);
+    // This time it takes twice as long.
+    next_of_heavy(&mut rig, 4 * MS);
+    assert_eq!(injected(&mut rig), 1);
+}
+
+#[test]
+fn the_injection_limit_grows_only_one_beyond_what_was_in_the_driver() {
+    let mut rig = measured(8);
+    for _ in 0..6 {
+        // One is injected each time although more might be: at most two are in the driver.
+        assert_eq!(rig.dispatch().map(|rq| rq.task), Some(1));
+        next_of_heavy(&mut rig, 2 * MS);
+    }
+    assert_eq!(injected(&mut rig), 3);
+}
+
+#[test]
+fn one_large_request_at_most_is_injected_where_nothing_rotates() {
+    let mut rig = measured(64);
+    assert_eq!(injected(&mut rig), 1);
+    next_of_heavy(&mut rig, 2 * MS);
+    assert_eq!(injected(&mut rig), 1, "the limit is two, but these are large");
+}
+
+#[test]
+fn while_a_process_thinks_for_long_one_request_is_injected_without_measuring() {
+    let mut rig = Rig::new(false).with("low_latency", 0);
+    for _ in 0..3 {
+        next_of_heavy(&mut rig, 2 * MS);
+        rig.advance(15 * MS);
+    }
+    let slot = rig.send(with_prio(read(0, 8, 8), PrioClass::Be, 0));
+    for i in 0..20 {
+        rig.send(with_prio(read(1, 1_000_000 + i * 7_000, 8), PrioClass::Be, 7));
+    }
+    assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(slot));
+    assert_eq!(injected(&mut rig), 0, "its own request is in the driver");
+    rig.complete(slot);
+    assert_eq!(injected(&mut rig), 1);
+}
+
+#[test]
+fn while_a_raised_process_is_waited_for_only_raised_ones_are_injected() {
+    let mut rig = Rig::new(false);
+    let first = rig.send(read(0, 8, 8));
+    assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(first));
+    for i in 0..5 {
+        rig.send(read(2, 1_000_000 + i * 8, 8));
+    }
+    // The queue of the writer is never raised; inserted last, it would be asked first.
+    for i in 0..5 {
+        rig.send(write(1, 2_000_000 + i * 8, 8));
+    }
+    rig.advance(6 * MS);
+    rig.complete(first);
+    assert_waits(&mut rig);
+    rig.advance(6 * MS);
+    let second = rig.send(read(0, 16, 8));
+    assert_eq!(rig.dispatch().map(|rq| rq.slot), Some(second));
+    rig.advance(2 * MS);
+    rig.complete(second);
+    assert_eq!(rig.dispatch().map(|rq| rq.task), Some(2));
     assert_waits(&mut rig);
 }
 

@@ -87,6 +87,22 @@ fn a_raised_process_preempts_and_gets_thirty_times_the_share() {
 }
 
 #[test]
+fn the_slot_of_a_raised_process_is_thirty_times_as_long_and_its_budget_small() {
+    let mut rig = Rig::new(true);
+    for i in 0..150 {
+        rig.send(read(0, i * 8, 8));
+        rig.send(read(1, 1_000_000 + i * 8, 8));
+    }
+    let mut got = Vec::new();
+    for _ in 0..200 {
+        got.extend(rig.serve());
+        rig.advance(10 * MS);
+    }
+    // Two minimum budgets are 1,024 sectors, in 1.28 s.
+    assert_eq!(runs_of(&got), [(0, 128), (1, 72)]);
+}
+
+#[test]
 fn low_latency_switched_off_ends_all_raises() {
     let mut rig = Rig::new(true);
     for task in 0..3 {
