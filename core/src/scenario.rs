@@ -67,6 +67,12 @@ pub struct DeviceConfig {
     /// Commands the LUN takes at once (SCSI budget).
     #[serde(default)]
     pub queue_depth: Option<u32>,
+    /// The SCSI driver answers busy for every so many commands; 0: never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub every_nth: u32,
+    /// What it answers then.
+    #[serde(default, skip_serializing_if = "BusyAnswer::is_default")]
+    pub every_nth_answer: BusyAnswer,
     /// sysfs nomerges: 0, 1 or 2.
     #[serde(default)]
     pub nomerges: u8,
@@ -79,7 +85,7 @@ pub struct DeviceConfig {
     /// sysfs rotational, if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// Fixed service time of a null device, ns.
+    /// Fixed service time of a null device or of scsi_debug, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
     /// Recorded service times of the first commands of a null or NVMe disk, in the order in which they are issued, ns.
@@ -95,6 +101,29 @@ pub struct DeviceConfig {
     pub dev: Option<(u32, u32)>,
 }
 
+/// How a SCSI command is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusyAnswer {
+    /// The driver refuses, and the host counts as blocked (SCSI_MLQUEUE_HOST_BUSY).
+    #[default]
+    HostBusy,
+    /// The driver refuses, and the LUN counts as blocked (SCSI_MLQUEUE_DEVICE_BUSY).
+    DeviceBusy,
+    /// The device takes the command and ends it with status BUSY: it comes back through the requeue list.
+    StatusBusy,
+}
+
+impl BusyAnswer {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 impl DeviceConfig {
     /// A disk with a preset's defaults.
     pub fn new(name: &str, model: &str) -> Self {
@@ -108,6 +137,8 @@ impl DeviceConfig {
             nr_hw_queues: None,
             nr_requests: None,
             queue_depth: None,
+            every_nth: 0,
+            every_nth_answer: BusyAnswer::HostBusy,
             nomerges: 0,
             rq_affinity: default_rq_affinity(),
             max_sectors_kb: None,

@@ -212,8 +212,10 @@ impl Audit {
                 self.state(event, rq, |r| !std::mem::replace(&mut r.issued, true) && r.completions == 0);
             }
             Kind::Requeue { rq, queue, .. } => {
-                // A SCSI LUN without budget refuses before D.
-                if self.requests.get_mut(&rq).is_some_and(|r| std::mem::take(&mut r.issued)) {
+                // A SCSI LUN without budget refuses before D; a command that ended with status BUSY has left the device.
+                let left = |r: &mut Request| std::mem::take(&mut r.interrupts) > 0;
+                let answered = self.requests.get_mut(&rq).is_some_and(left);
+                if self.requests.get_mut(&rq).is_some_and(|r| std::mem::take(&mut r.issued)) && !answered {
                     let in_flight = &mut self.in_flight[usize::from(queue)];
                     *in_flight = in_flight.saturating_sub(1);
                 }

@@ -84,7 +84,9 @@ impl Sim {
             0 => {
                 self.fetch_request(c, rq);
                 let driver = self.queues[q].driver;
-                if let Driver::Scsi(host) = driver {
+                if let Driver::Scsi(host) = driver
+                    && self.hosts[host as usize].adapter
+                {
                     self.touch(c, self.hosts[host as usize].fw_line);
                 }
                 if driver == Driver::Nvme && self.knobs.nvme_shared_lock {
@@ -126,13 +128,10 @@ impl Sim {
             2 => {
                 self.fetch_request(c, rq);
                 if let Driver::Scsi(host) = self.queues[q].driver {
-                    if self.knobs.scsi_host_busy {
-                        self.touch(c, self.hosts[host as usize].host_line);
-                    }
-                    self.hosts[host as usize].host_busy -= 1;
-                    self.put_budget(c, q as u16, self.rqs[rq].budget_word);
-                    if self.knobs.scsi_device_ref {
-                        self.touch(c, self.queues[q].ref_line);
+                    self.scsi_device_unbusy(c, rq, host);
+                    if std::mem::take(&mut self.rqs[rq].busy_status) {
+                        self.charge(c, self.costs.complete / 3);
+                        return Flow::Pay(Frame::Requeue { pc: 0, rq }); // scsi_queue_insert
                     }
                 }
                 self.charge(c, self.costs.complete / 3);
@@ -170,39 +169,13 @@ impl Sim {
                 // From here on the frame's `rq` names the queue and hctx, as the request is gone.
                 if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
                     return Flow::Call(
-                        self.after_free(c, queue),
+                        self.scsi_run_queue_async(c, queue),
                         Frame::RunHwQueue { pc: 0, hctx, run_async: true },
                     );
                 }
-                Flow::Go(self.after_free(c, queue))
+                Flow::Go(self.scsi_run_queue_async(c, queue))
             }
             _ => unreachable!("complete has no step {pc}"),
         }
-    }
-
-    /// `scsi_starved_list_run`: whoever the full host refused gets its turn.
-    fn run_starved(&mut self, c: usize, host: u16) {
-        let mut starved = std::mem::take(&mut self.hosts[host as usize].starved);
-        while starved != 0 {
-            let queue = &self.queues[starved.trailing_zeros() as usize];
-            starved &= starved - 1;
-            for hctx in queue.first_hctx..queue.first_hctx + queue.nr_hctx {
-                if self.has_pending(c, hctx) {
-                    self.schedule_work(c, hctx, 0);
-                }
-            }
-        }
-    }
-
-    /// What a SCSI completion does at the end: run all hctxs that have work, always or if somebody missed budget.
-    fn after_free(&mut self, c: usize, q: u16) -> Frame {
-        if let Driver::Scsi(host) = self.queues[q as usize].driver {
-            self.run_starved(c, host);
-        }
-        let queue = &mut self.queues[q as usize];
-        let nr = queue.nr_hctx;
-        let runs = queue.scsi() && (self.knobs.scsi_run_all || std::mem::take(&mut queue.restarts));
-        // A scan that starts behind the last hctx ends at once.
-        Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr } }
     }
 }

@@ -234,7 +234,7 @@ impl Sim {
                 if !self.has_pending(c, hctx) || self.next_pending(hctx, 0).is_none() {
                     return Flow::Go(frame(9, NONE, bit, sent));
                 }
-                if self.queues[q as usize].scsi() && !self.get_budget(c, q) {
+                if self.queues[q as usize].scsi() && !self.get_budget(c, hctx) {
                     return Flow::Go(frame(9, NONE, bit, sent));
                 }
                 Flow::Pay(frame(1, NONE, bit, sent))
@@ -395,7 +395,7 @@ impl Sim {
         }
         let q = self.rqs[rq].queue;
         if self.knobs.scsi_budget_first && self.queues[q as usize].scsi() && !self.rqs[rq].has_budget {
-            if !self.get_budget(c, q) {
+            if !self.get_budget(c, self.rqs[rq].hctx) {
                 return Some(status::NO_BUDGET);
             }
             self.rqs[rq].has_budget = true;
@@ -425,7 +425,7 @@ impl Sim {
     }
 
     /// `blk_mq_put_driver_tag`: back to the bitmap, but only where a sched tag still holds the request.
-    fn put_driver_tag(&mut self, c: usize, rq: u32) {
+    pub(super) fn put_driver_tag(&mut self, c: usize, rq: u32) {
         if self.rqs[rq].sched_tag == NONE {
             return;
         }

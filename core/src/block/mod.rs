@@ -9,14 +9,18 @@ mod driver;
 mod elevator;
 mod issue;
 mod plug;
+mod requeue;
 mod run;
 mod sbitmap;
+mod scsi;
 mod submit;
 mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use requeue::QueueWork;
 pub(crate) use sbitmap::Tags;
+pub(crate) use scsi::{Host, Sdev};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
@@ -105,8 +109,8 @@ pub(crate) struct Request {
     pub has_budget: bool,
     /// Word of the budget's bitmap that it took.
     pub budget_word: u32,
-    /// Holds a place in `host_busy` and `fw_outstanding`.
-    pub in_host: bool,
+    /// The device will answer it with status BUSY.
+    pub busy_status: bool,
 }
 
 impl Io {
@@ -249,6 +253,12 @@ pub(crate) struct Queue {
     pub active: bool,
     /// Somebody failed to get budget since the last run (`sdev->restarts`).
     pub restarts: bool,
+    /// What it has as a LUN.
+    pub sdev: Sdev,
+    /// Requests that came back from the driver after it had taken them, its lock, and its work item.
+    pub requeue_list: VecDeque<u32>,
+    pub requeue_lock: ObjectId,
+    pub requeue_work: QueueWork,
     pub ref_line: ObjectId,
     /// q->queue_lock: the legacy path's one lock; with blk-mq bfq's look-up of the io context.
     pub queue_lock: ObjectId,
@@ -276,16 +286,4 @@ impl Queue {
     pub(crate) fn scsi(&self) -> bool {
         matches!(self.driver, Driver::Scsi(_))
     }
-}
-
-/// A SCSI host adapter.
-#[derive(Clone, Debug, Hash)]
-pub(crate) struct Host {
-    pub host_busy: u32,
-    pub can_queue: u32,
-    /// Queues that the full host refused and that have to be run when a command is done (`shost->starved_list`), as
-    /// bits by queue number.
-    pub starved: u32,
-    pub host_line: ObjectId,
-    pub fw_line: ObjectId,
 }

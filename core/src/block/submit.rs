@@ -226,7 +226,7 @@ impl Sim {
             owner: c as u16,
             has_budget: false,
             budget_word: 0,
-            in_host: false,
+            busy_status: false,
         };
         let (id, q, bio_id) = (rq.id, rq.queue, io.id);
         let slot = self.rqs.add(rq);

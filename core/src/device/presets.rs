@@ -30,7 +30,7 @@ impl Preset {
     /// Units inside the device, for the picture: (label, count).
     pub fn units(&self) -> Vec<(String, u32)> {
         match &self.spec {
-            Spec::Null { .. } => vec![],
+            Spec::Null { .. } | Spec::ScsiDebug { .. } => vec![],
             Spec::Nvme(f) => vec![("die".into(), f.dies)],
             Spec::Hba(h) => {
                 vec![
@@ -46,7 +46,13 @@ impl Preset {
 /// Which model and with which constants.
 #[derive(Clone, Debug)]
 pub(crate) enum Spec {
-    Null { completion_ns: u64 },
+    Null {
+        completion_ns: u64,
+    },
+    /// A null device that is a LUN of a SCSI host.
+    ScsiDebug {
+        completion_ns: u64,
+    },
     Nvme(FlashSpec),
     Hba(HbaSpec),
 }
@@ -156,6 +162,17 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 1,
         nr_tags: 5089,
         queue_depth: Some(256),
+    },
+    Preset {
+        name: "scsi-debug",
+        label: "SCSI debug disk (fixed time)",
+        source: "scsi_debug with ndelay; can_queue and LUN depth are its defaults (SDEBUG_CANQUEUE, 3 words of bits); all \
+                 such disks are LUNs of one host; no physics",
+        spec: Spec::ScsiDebug { completion_ns: 10_000 },
+        size: GB,
+        nr_hw_queues: 1,
+        nr_tags: 192,
+        queue_depth: Some(192),
     },
 ];
 

@@ -19,6 +19,10 @@ pub(crate) enum Runnable {
     Task(u16),
     /// A kblockd worker for the run work of this hctx.
     Work(u16),
+    /// One for the requeue work of this queue (`blk_mq_requeue_work`).
+    RequeueWork(u16),
+    /// One for the LUN of this queue (`scsi_requeue_run_queue`).
+    SdevWork(u16),
 }
 
 impl Runnable {
@@ -26,11 +30,19 @@ impl Runnable {
         match self {
             Runnable::Task(t) => u32::from(t),
             Runnable::Work(h) => 1 << 16 | u32::from(h),
+            Runnable::RequeueWork(q) => 2 << 16 | u32::from(q),
+            Runnable::SdevWork(q) => 3 << 16 | u32::from(q),
         }
     }
 
     pub(crate) fn unpack(word: u32) -> Self {
-        if word >> 16 == 0 { Runnable::Task(word as u16) } else { Runnable::Work(word as u16) }
+        let id = word as u16;
+        match word >> 16 {
+            0 => Runnable::Task(id),
+            1 => Runnable::Work(id),
+            2 => Runnable::RequeueWork(id),
+            _ => Runnable::SdevWork(id),
+        }
     }
 }
 
@@ -86,9 +98,15 @@ pub(crate) enum Frame {
     /// `blk_mq_complete_request` and all behind it, for one request.
     Complete { pc: u8, rq: u32, softirq: bool },
     /// `blk_mq_run_hw_queues`: every hctx of the queue.
-    RunHwQueues { pc: u8, queue: u16, next: u16 },
+    RunHwQueues { pc: u8, queue: u16, next: u16, run_async: bool },
     /// `blk_mq_run_work_fn` on a kworker.
     RunWork { pc: u8, hctx: u16 },
+    /// `blk_mq_requeue_request`.
+    Requeue { pc: u8, rq: u32 },
+    /// `blk_mq_requeue_work` on a kworker; `list` holds what was in the requeue list.
+    RequeueWork { pc: u8, queue: u16, list: u32, rq: u32 },
+    /// `scsi_run_queue` on a kworker.
+    ScsiRunQueue { pc: u8, queue: u16, left: u16 },
 }
 
 impl Frame {
@@ -121,6 +139,9 @@ impl Frame {
             Frame::Complete { .. } => "blk_mq_complete_request",
             Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
             Frame::RunWork { .. } => "blk_mq_run_work_fn",
+            Frame::Requeue { .. } => "blk_mq_requeue_request",
+            Frame::RequeueWork { .. } => "blk_mq_requeue_work",
+            Frame::ScsiRunQueue { .. } => "scsi_run_queue",
         }
     }
 }
@@ -243,7 +264,7 @@ impl Cpu {
         } else {
             match self.current {
                 Some(Runnable::Task(_)) => Context::Task,
-                Some(Runnable::Work(_)) => Context::Kworker,
+                Some(_) => Context::Kworker,
                 None => Context::Idle,
             }
         }

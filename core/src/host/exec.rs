@@ -1,6 +1,7 @@
 //! The execution loop of a CPU: steps, interrupts, sleeping and waking.
 
 use super::{Flow, Frame, Mode, Runnable};
+use crate::block::NONE;
 use crate::engine::agenda::Timed;
 use crate::event::{Kind, Sleep};
 use crate::sim::Sim;
@@ -156,8 +157,13 @@ impl Sim {
             Frame::HardIrq { pc } => self.hard_irq(c, pc),
             Frame::SoftIrq => self.soft_irq(c),
             Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
-            Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
+            Frame::RunHwQueues { pc, queue, next, run_async } => {
+                self.run_hw_queues(c, pc, queue, next, run_async)
+            }
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
+            Frame::Requeue { pc, rq } => self.requeue_request(c, pc, rq),
+            Frame::RequeueWork { pc, queue, list, rq } => self.requeue_work(c, pc, queue, list, rq),
+            Frame::ScsiRunQueue { pc, queue, left } => self.scsi_run_queue(c, pc, queue, left),
         }
     }
 
@@ -201,6 +207,10 @@ impl Sim {
                 self.tasks[t as usize].state = TaskState::Running;
             }
             Runnable::Work(h) => cpu.stack.push(Frame::RunWork { pc: 0, hctx: h }),
+            Runnable::RequeueWork(queue) => {
+                cpu.stack.push(Frame::RequeueWork { pc: 0, queue, list: NONE, rq: NONE });
+            }
+            Runnable::SdevWork(queue) => cpu.stack.push(Frame::ScsiRunQueue { pc: 0, queue, left: 0 }),
         }
         self.charge(c, self.costs.context_switch);
         self.emit(c, Kind::ContextBegin);
@@ -239,8 +249,8 @@ impl Sim {
         let cpu = &self.cpus[c];
         match cpu.runq.front() {
             None => false,
-            Some(Runnable::Work(_)) => true,
             Some(Runnable::Task(_)) => self.now - cpu.switched_in_ns >= SLICE_NS,
+            Some(_) => true,
         }
     }
 
@@ -271,8 +281,8 @@ impl Sim {
         let queue = &mut self.cpus[c].runq;
         match what {
             Runnable::Task(_) => queue.push_back(what),
-            Runnable::Work(_) => {
-                let at = queue.iter().take_while(|r| matches!(r, Runnable::Work(_))).count();
+            _ => {
+                let at = queue.iter().take_while(|r| !matches!(r, Runnable::Task(_))).count();
                 queue.insert(at, what);
             }
         }

@@ -393,6 +393,11 @@ knobs! {
     resource_delay_us: u32,
     /// Running out of LUN budget also arms that delay (PREP_DISPATCH_NO_BUDGET, 5.8+).
     no_budget_delays: bool,
+    /// A request that comes back through the requeue list goes to hctx->dispatch, not to the head of its ctx list
+    /// (RQF_DONTPREP in blk_mq_requeue_work, 5.0+).
+    requeue_bypass: bool,
+    /// It joins the requeue list at the tail (blk_mq_requeue_request, 6.5+); before, at the head.
+    requeue_at_tail: bool,
     /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending).
     run_tests_pending: bool,
     /// Drivers with commit_rqs ring once for a list; before 5.0 NVMe rang for every command (nvme_commit_rqs).
@@ -419,11 +424,15 @@ knobs! {
     scsi_host_busy: bool,
     /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).
     scsi_device_ref: bool,
+    /// A LUN that is blocked with nothing in flight has all its hctxs run again after 3 ms (SCSI_QUEUE_DELAY in
+    /// scsi_mq_get_budget, 5.10+); before, the hctx that asked.
+    scsi_delay_all: bool,
     /// Submission and completion share one NVMe queue lock (nvmeq->q_lock until 4.18).
     nvme_shared_lock: bool,
     /// Statistics counters of the hctx (queued, run, dispatched) are written on the path (until 5.15).
     hctx_counters: bool,
-    /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
+    /// BLK_STS_DEV_RESOURCE exists: a refused request waits for a completion while commands are in flight, without the
+    /// delayed run (scsi_queue_rq, 4.16+). Recorded on 6.1 too, although its text has RESOURCE there since 5.11.
     dev_resource: bool,
     /// Requests that a run takes from the elevator at once (blk_mq_do_dispatch_sched).
     elevator_dispatch: ElevatorDispatch,

@@ -175,6 +175,11 @@ impl Stats {
         self.queues[queue as usize].in_flight.add(now_ns);
     }
 
+    /// The driver or the device did not do an issued request and it is put back.
+    pub(crate) fn put_back(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].in_flight.remove(now_ns);
+    }
+
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
         self.last_ns = now_ns;
         let q = &mut self.queues[r.queue as usize];

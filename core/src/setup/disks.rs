@@ -15,6 +15,7 @@ impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
         let mut adapter: Option<(u16, u16)> = None; // device, host
+        let mut debug_host: Option<u16> = None;
         let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
         let presets: Vec<&'static Preset> = configs
@@ -60,32 +61,39 @@ impl Builder<'_> {
                         (self.devices.len() as u16 - 1, self.hosts.len() as u16)
                     });
                     if self.hosts.len() <= host as usize {
-                        let host_line = self.object(
-                            "shost->host_busy",
-                            "shost->host_busy".into(),
-                            ObjectKind::Line,
-                            Site::Host,
-                        );
-                        let fw_line = self.object(
-                            "instance->fw_outstanding",
-                            "instance->fw_outstanding".into(),
-                            ObjectKind::Line,
-                            Site::Host,
-                        );
-                        let can_queue = config.nr_tags.or(config.nr_requests).unwrap_or(preset.nr_tags);
-                        self.hosts.push(Host { host_busy: 0, can_queue, starved: 0, host_line, fw_line });
+                        self.host(true);
                     }
                     lun += 1;
                     (device, Driver::Scsi(host), lun - 1)
                 }
+                Spec::ScsiDebug { completion_ns } => {
+                    let ns = config.completion_ns.unwrap_or(*completion_ns);
+                    check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
+                    self.devices.push(Device::null(ns, &config.completions_ns));
+                    let host = match debug_host {
+                        Some(host) => host,
+                        None => *debug_host.insert(self.host(false)),
+                    };
+                    (self.devices.len() as u16 - 1, Driver::Scsi(host), 0)
+                }
             };
-            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && driver != Driver::Null
-            {
+            let timed = matches!(preset.spec, Spec::Null { .. } | Spec::ScsiDebug { .. });
+            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && !timed {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
             self.disk(config, preset, device, driver, my_lun)?;
         }
         Ok(())
+    }
+
+    /// A SCSI host: an adapter, or scsi_debug's.
+    fn host(&mut self, adapter: bool) -> u16 {
+        let mut line = |name: &str| self.object(name, name.into(), ObjectKind::Line, Site::Host);
+        let (host_line, fw_line) = (line("shost->host_busy"), line("instance->fw_outstanding"));
+        let lock = self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
+        let starved = VecDeque::new();
+        self.hosts.push(Host { adapter, host_busy: 0, blocked: 0, starved, lock, host_line, fw_line });
+        self.hosts.len() as u16 - 1
     }
 
     fn disk(
@@ -124,6 +132,12 @@ impl Builder<'_> {
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
+        }
+        check(config.every_nth != 1, &field("every_nth"), || {
+            "must be 0 (never) or at least 2: a driver that refuses everything never ends".into()
+        })?;
+        if config.every_nth > 0 && preset.queue_depth.is_none() {
+            self.warnings.push(format!("{name}: every_nth concerns SCSI disks only"));
         }
         check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
         check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
@@ -210,6 +224,12 @@ impl Builder<'_> {
         );
         let queue_lock =
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
+        let requeue_lock = self.object(
+            "q->requeue_lock",
+            format!("q->requeue_lock ({name})"),
+            ObjectKind::Lock,
+            Site::Queue(q),
+        );
         let rotational = config.rotational.unwrap_or(false);
         let elevator = match scheduler {
             Some(row) => {
@@ -239,6 +259,10 @@ impl Builder<'_> {
             nr_active: 0,
             active: false,
             restarts: false,
+            sdev: Sdev { every_nth: config.every_nth, answer: config.every_nth_answer, ..Sdev::default() },
+            requeue_list: VecDeque::new(),
+            requeue_lock,
+            requeue_work: QueueWork::default(),
             ref_line,
             queue_lock,
             elevator,

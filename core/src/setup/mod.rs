@@ -4,7 +4,7 @@ mod disks;
 mod schedulers;
 mod tasks;
 
-use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Queue, Tags, Work};
+use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Queue, QueueWork, Sdev, Tags, Work};
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};

@@ -81,6 +81,7 @@ pub fn replay(recording: &Recording, before: Option<&str>) -> Result<Replay, Ref
     if bios_before > 0 {
         devices.iter_mut().for_each(|d| d.completions_ns.extend_from_within(..));
     }
+    devices.iter_mut().for_each(|d| d.every_nth = meta.every_nth());
     let scenario = Scenario {
         title: meta.name.clone(),
         seed: 1,
@@ -116,8 +117,11 @@ fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(W
         whole.steps.extend(parse(before)?.script.steps);
         whole.steps.push(BatchStep::Wait);
     }
-    whole.steps.extend_from_slice(&recorded.steps);
-    whole.steps.push(BatchStep::Wait);
+    // The driver counts commands from the recorded ones on.
+    if recording.meta.every_nth() == 0 {
+        whole.steps.extend_from_slice(&recorded.steps);
+        whole.steps.push(BatchStep::Wait);
+    }
     let bios_before = whole.steps.iter().map(bios).sum();
     whole.steps.extend(recorded.steps);
     Ok((Workload::Batch(whole), bios_before))
@@ -153,17 +157,18 @@ fn lacks(recording: &Recording) -> Option<String> {
     if recording.meta.command.split_whitespace().any(|word| word == "-d") {
         return Some(String::from("O_DSYNC (FUA writes)"));
     }
-    if recording.trace.iter().any(|line| line.letter == "R") {
-        return Some(String::from("a driver that answers busy"));
-    }
-    let below = |d: &&Device| d.queue_depth().is_some_and(|depth| depth < d.nr_tags());
-    recording.meta.device.iter().find(below).map(|d| format!("SCSI queue_depth below the tags ({})", d.name))
+    let busy = recording.trace.iter().any(|line| line.letter == "R") && recording.meta.every_nth() == 0;
+    busy.then(|| String::from("a driver that answers busy for reasons of its own"))
 }
 
 fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
-    // Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with a queue depth of
-    // all tags are a queue and a delay.
-    let model = if recorded.name.starts_with("nvme") { "p3700-800" } else { "null" };
+    // Only the driver's hooks matter: an NVMe disk has queue_rqs, scsi_debug the SCSI middle layer; loop and AHCI with a
+    // queue depth of all tags are a queue and a delay.
+    let model = match recorded {
+        d if d.name.starts_with("nvme") => "p3700-800",
+        d if d.how_made.starts_with("scsi_debug") => "scsi-debug",
+        _ => "null",
+    };
     let dev = recorded
         .numbers()
         .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
@@ -175,6 +180,7 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
         iosched: tunables(recorded)?,
         nr_tags: Some(recorded.nr_tags()),
         nr_requests: Some(recorded.nr_requests),
+        queue_depth: recorded.queue_depth().filter(|_| model == "scsi-debug"),
         nomerges: recorded.nomerges,
         rq_affinity: recorded.rq_affinity,
         max_sectors_kb: Some(recorded.max_sectors_kb),

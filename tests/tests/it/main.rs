@@ -7,6 +7,7 @@ mod found;
 mod laws;
 mod recorded_kernels;
 mod scenarios;
+mod scsi;
 mod stations;
 mod text_form;
 mod workloads;

@@ -2,7 +2,7 @@
 
 use mqscope_core::event::Op;
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DeviceConfig, Scenario};
+use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Scenario};
 use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
 use proptest::collection::vec;
 use proptest::option::of;
@@ -46,7 +46,7 @@ prop_compose! {
         kernel in select(ROWS.iter().map(|r| r.name).collect::<Vec<_>>()),
         machine in select(vec!["small", "desktop"]),
         set in knobs(),
-        model in select(vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]),
+        model in select(vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd", "scsi-debug"]),
         devices in vec(disk(), disks),
         workload in workload(disks),
     ) -> Shown {
@@ -84,6 +84,10 @@ prop_compose! {
         nr_tags in of(1_u32..=40),
         nr_requests in of(1_u32..=40),
         queue_depth in of(1_u32..=20),
+        (every_nth, every_nth_answer) in (
+            select(vec![0_u32, 0, 2, 5]),
+            select(vec![BusyAnswer::HostBusy, BusyAnswer::DeviceBusy, BusyAnswer::StatusBusy]),
+        ),
         nr_hw_queues in of(1_u16..=4),
         nomerges in 0_u8..=2,
         rq_affinity in 0_u8..=2,
@@ -95,6 +99,8 @@ prop_compose! {
             nr_tags,
             nr_requests,
             queue_depth,
+            every_nth,
+            every_nth_answer,
             nr_hw_queues,
             nomerges,
             rq_affinity,

@@ -43,7 +43,7 @@ impl Sim {
                     return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
                 }
                 let budget = self.queues[q as usize].scsi() && self.knobs.scsi_budget_first;
-                if budget && !self.get_budget(c, q) {
+                if budget && !self.get_budget(c, hctx) {
                     return Flow::Pay(frame(5, list, NONE, sent));
                 }
                 let lock = self.dispatch_lock(hctx, c as u16);
