@@ -121,9 +121,11 @@ impl Sim {
                     Engine::IoUring => n > URING_PLUG_ABOVE,
                     Engine::Psync => false,
                 };
+                let announces = self.engine(t) == Engine::IoUring;
                 let plug = &mut self.tasks[t].plug;
                 plug.active = plugs;
-                plug.announced = if plugs { n } else { 0 };
+                // Only io_uring says how many will come (blk_start_plug_nr_ios).
+                plug.announced = if announces && plugs { n } else { 0 };
                 for i in 0..self.tasks[t].prepared.len() {
                     let io = self.tasks[t].prepared[i];
                     self.ios[io].start_ns = self.now;
