@@ -161,9 +161,7 @@ fn lacks(recording: &Recording) -> Option<String> {
 }
 
 fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
-    // Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with a queue depth of
-    // all tags are a queue and a delay.
-    let model = if recorded.name.starts_with("nvme") { "p3700-800" } else { "null" };
+    let model = model(recorded);
     let dev = recorded
         .numbers()
         .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
@@ -185,6 +183,19 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
         dev: Some(dev),
         ..DeviceConfig::new(&recorded.name, model)
     })
+}
+
+/// Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with tags and a queue depth of
+/// its own are a queue and a delay; where hctxs or disks share the tags of a SCSI host, it must be one.
+fn model(recorded: &Device) -> &'static str {
+    let shares = recorded.hctx.iter().any(|h| h.flags.contains("SHARED"));
+    if recorded.name.starts_with("nvme") {
+        "p3700-800"
+    } else if recorded.is_scsi() && shares {
+        "hba-r0-8ssd"
+    } else {
+        "null"
+    }
 }
 
 /// The attributes of `queue/iosched`, which are numbers.
@@ -223,9 +234,14 @@ enum Since {
 /// here. So where one task ran, times count from the first D since the disk was idle, and those of each such period are
 /// shifted so that none is below those before. The order of C is then checked from the disk on, not inside it.
 fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
+    /// A command at the disk.
+    struct Open {
+        blocks: Option<(u64, u64)>,
+        index: usize,
+        since_ns: u64,
+    }
     let mut times = Vec::new();
-    // Blocks, index and the time from which on it counts.
-    let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
@@ -234,12 +250,12 @@ fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
                     (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
                 let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
-                open.push((line.extent, times.len(), since_ns));
+                open.push(Open { blocks: line.extent, index: times.len(), since_ns });
                 times.push(0);
             }
             "C" => {
-                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
-                let (_, index, since_ns) = open.remove(at);
+                let Some(at) = open.iter().position(|open| open.blocks == line.extent) else { continue };
+                let Open { index, since_ns, .. } = open.remove(at);
                 let mut time_ns = line.at_ns - since_ns;
                 if since == Since::Busy {
                     time_ns += *shift_ns.get_or_insert(longest_ns.saturating_sub(time_ns));
