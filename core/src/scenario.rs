@@ -88,6 +88,10 @@ pub struct DeviceConfig {
     /// Fixed service time of a null device or of scsi_debug, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
+    /// A null device or scsi_debug ends commands at multiples of this, ns: timers that are read together. 0: each at its
+    /// own time.
+    #[serde(default, skip_serializing_if = "is_zero_ns")]
+    pub completion_grain_ns: u64,
     /// Recorded service times of the first commands of a null or NVMe disk, in the order in which they are issued, ns.
     /// They stand in for the device's physics; later commands of a null device take `completion_ns`, of an NVMe disk
     /// the last recorded time.
@@ -124,6 +128,10 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+fn is_zero_ns(ns: &u64) -> bool {
+    *ns == 0
+}
+
 impl DeviceConfig {
     /// A disk with a preset's defaults.
     pub fn new(name: &str, model: &str) -> Self {
@@ -143,6 +151,7 @@ impl DeviceConfig {
             rq_affinity: default_rq_affinity(),
             max_sectors_kb: None,
             completion_ns: None,
+            completion_grain_ns: 0,
             completions_ns: Vec::new(),
             size: None,
             dev: None,

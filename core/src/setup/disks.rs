@@ -35,6 +35,9 @@ impl Builder<'_> {
             check(recorded.len() <= RECORDED_MAX, "completions_ns", || {
                 format!("at most {RECORDED_MAX} times")
             })?;
+            check(config.completion_grain_ns <= DURATION_MAX_NS, "completion_grain_ns", || {
+                format!("at most {DURATION_MAX_NS}")
+            })?;
             check(recorded.iter().all(|&ns| ns <= DURATION_MAX_NS), "completions_ns", || {
                 format!("at most {DURATION_MAX_NS} each")
             })?;
@@ -42,13 +45,13 @@ impl Builder<'_> {
                 Spec::Null { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns, &config.completions_ns));
+                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
                     (self.devices.len() as u16 - 1, Driver::Null, 0)
                 }
                 // Recorded times stand in for the flash; queues, locks and doorbells stay NVMe's.
                 Spec::Nvme(_) if !config.completions_ns.is_empty() => {
                     let after = config.completions_ns.last().copied().unwrap_or_default();
-                    self.devices.push(Device::null(after, &config.completions_ns));
+                    self.devices.push(Device::null(after, 0, &config.completions_ns));
                     (self.devices.len() as u16 - 1, Driver::Nvme, 0)
                 }
                 Spec::Nvme(spec) => {
@@ -69,7 +72,7 @@ impl Builder<'_> {
                 Spec::ScsiDebug { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns, &config.completions_ns));
+                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
                     let host = match debug_host {
                         Some(host) => host,
                         None => *debug_host.insert(self.host(false)),

@@ -114,9 +114,7 @@ impl Meta {
     pub fn is_from_tracefs(&self) -> bool {
         self.blkparse_text.is_some()
     }
-}
 
-impl Meta {
     /// The driver answers busy for every so many commands (scsi_debug's `every_nth`); 0: never.
     pub fn every_nth(&self) -> u32 {
         let words = self.note.split_whitespace();
@@ -192,8 +190,11 @@ pub enum Job {
     Shell(String),
 }
 
+/// Makes a job of its text.
+type MakeJob = fn(String) -> Job;
+
 /// File names of the kinds of [`Job`].
-const JOB_FILES: [(&str, fn(String) -> Job); 3] =
+const JOB_FILES: [(&str, MakeJob); 3] =
     [("job.iob", Job::Batch), ("job.fio", Job::Fio), ("job.sh", Job::Shell)];
 
 /// A recording in memory.

@@ -15,6 +15,9 @@ const DURATION_NS: u64 = 60_000_000_000;
 const MACHINE: &str = "small";
 const MACHINE_CPUS: u32 = 4;
 const SECTOR: u64 = 512;
+/// An emulated CPU took so long for an interrupt that timers of commands issued in one go were read together, ns. It matters
+/// where a run between two completions would show: as one more R.
+const EMULATED_GRAIN_NS: u64 = 1_000_000;
 
 /// What a recording comes to.
 #[derive(Clone, Debug)]
@@ -81,7 +84,12 @@ pub fn replay(recording: &Recording, before: Option<&str>) -> Result<Replay, Ref
     if bios_before > 0 {
         devices.iter_mut().for_each(|d| d.completions_ns.extend_from_within(..));
     }
-    devices.iter_mut().for_each(|d| d.every_nth = meta.every_nth());
+    if meta.every_nth() > 0 {
+        for device in &mut devices {
+            device.every_nth = meta.every_nth();
+            device.completion_grain_ns = EMULATED_GRAIN_NS;
+        }
+    }
     let scenario = Scenario {
         title: meta.name.clone(),
         seed: 1,
@@ -162,13 +170,7 @@ fn lacks(recording: &Recording) -> Option<String> {
 }
 
 fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
-    // Only the driver's hooks matter: an NVMe disk has queue_rqs, scsi_debug the SCSI middle layer; loop and AHCI with a
-    // queue depth of all tags are a queue and a delay.
-    let model = match recorded {
-        d if d.name.starts_with("nvme") => "p3700-800",
-        d if d.how_made.starts_with("scsi_debug") => "scsi-debug",
-        _ => "null",
-    };
+    let model = model(recorded);
     let dev = recorded
         .numbers()
         .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
@@ -191,6 +193,18 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
         dev: Some(dev),
         ..DeviceConfig::new(&recorded.name, model)
     })
+}
+
+/// Only the driver's hooks matter: an NVMe disk has queue_rqs, scsi_debug the SCSI middle layer; loop and AHCI with a
+/// queue depth of all tags are a queue and a delay.
+fn model(recorded: &Device) -> &'static str {
+    if recorded.name.starts_with("nvme") {
+        "p3700-800"
+    } else if recorded.how_made.starts_with("scsi_debug") {
+        "scsi-debug"
+    } else {
+        "null"
+    }
 }
 
 /// The attributes of `queue/iosched`, which are numbers.
@@ -229,9 +243,14 @@ enum Since {
 /// here. So where one task ran, times count from the first D since the disk was idle, and those of each such period are
 /// shifted so that none is below those before. The order of C is then checked from the disk on, not inside it.
 fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
+    /// A command at the disk.
+    struct Open {
+        blocks: Option<(u64, u64)>,
+        index: usize,
+        since_ns: u64,
+    }
     let mut times = Vec::new();
-    // Blocks, index and the time from which on it counts.
-    let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
@@ -240,12 +259,12 @@ fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
                     (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
                 let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
-                open.push((line.extent, times.len(), since_ns));
+                open.push(Open { blocks: line.extent, index: times.len(), since_ns });
                 times.push(0);
             }
             "C" => {
-                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
-                let (_, index, since_ns) = open.remove(at);
+                let Some(at) = open.iter().position(|open| open.blocks == line.extent) else { continue };
+                let Open { index, since_ns, .. } = open.remove(at);
                 let mut time_ns = line.at_ns - since_ns;
                 if since == Since::Busy {
                     time_ns += *shift_ns.get_or_insert(longest_ns.saturating_sub(time_ns));

@@ -143,7 +143,7 @@ fn without_budget_there_is_no_r_and_no_i() {
     let sim = run("6.18", vec![device], vec![submit(0, 1..=5), BatchStep::Wait]);
     assert_eq!(
         letters(&sim),
-        "U5 D1 D2 I4 I5 B2 |irq| C1 C2 |kworker| D3 B1 D4 |irq| C3 C4 |kworker| D5 |irq| C5"
+        "U5 D1 D2 B2 U2 I4 I5 B3 |irq| C1 C2 |kworker| D3 B2 D4 B1 |irq| C3 C4 |kworker| D5 B0 |irq| C5"
     );
 }
 
