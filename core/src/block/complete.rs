@@ -168,10 +168,8 @@ impl Sim {
                 let queue = q as u16;
                 // From here on the frame's `rq` names the queue and hctx, as the request is gone.
                 if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
-                    return Flow::Call(
-                        self.scsi_run_queue_async(c, queue),
-                        Frame::RunHwQueue { pc: 0, hctx, run_async: true },
-                    );
+                    let then = Frame::RunHwQueues { pc: 1, queue, next: 0, run_async: true };
+                    return Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async: true });
                 }
                 Flow::Go(self.scsi_run_queue_async(c, queue))
             }

@@ -66,7 +66,8 @@ impl Sim {
                     Flow::Go(then)
                 }
             }
-            _ => unreachable!("run_hw_queues has one step"),
+            // Behind the restart of its own hctx, a completion sees to the others.
+            _ => Flow::Go(self.scsi_run_queue_async(c, queue)),
         }
     }
 
