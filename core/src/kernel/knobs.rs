@@ -78,10 +78,17 @@ choice! {
 choice! {
     /// Which requests of the plug a bio tries to merge with.
     PlugMerge {
-        /// All of the same queue, newest first.
+        /// All of the same queue, newest first (until 5.15).
         All = "all",
-        /// The newest one of the same queue.
+        /// The newest of the plug, if it is of the same queue (5.17).
+        Last = "last",
+        /// The newest one of the same queue (6.1 to 6.12).
         Newest = "newest",
+        /// The oldest one of the same queue, and only the oldest of the plug where it holds one queue: the list had become
+        /// a queue and the walk still began at its head (6.13 to 6.15).
+        Oldest = "oldest",
+        /// The newest of the plug; if that is of another queue, the oldest one of the same queue (6.16+).
+        Tail = "tail",
     }
 }
 choice! {
@@ -89,8 +96,10 @@ choice! {
     FullPlug {
         /// Queues with one hctx.
         SingleQueue = "single-queue",
-        /// One hctx, or the driver has commit_rqs, or the disk rotates.
+        /// One hctx, or the driver has commit_rqs, or the disk rotates (5.4 to 5.12).
         SingleOrCommit = "single-or-commit",
+        /// The same, or the hctxs share the tags of their host (5.13 to 5.15).
+        SingleCommitOrSharedTags = "single-commit-or-shared-tags",
         /// Everyone.
         Always = "always",
     }
@@ -137,7 +146,9 @@ choice! {
 choice! {
     /// Where a request goes that the driver refused on direct issue.
     RefusedTo {
-        /// Back to its ctx list.
+        /// Back to its ctx list, for a kworker (4.4).
+        CtxAsync = "ctx-async",
+        /// Back to its ctx list; the submitter runs the hctx (4.14 to 4.19).
         Ctx = "ctx",
         /// hctx->dispatch.
         DispatchList = "dispatch-list",
@@ -175,10 +186,12 @@ choice! {
 choice! {
     /// Who is woken when a batch of tags was freed.
     TagWake {
-        /// Every sleeper of one wait queue (non-exclusive waiters).
+        /// Every sleeper of one wait queue (non-exclusive waiters, until 4.15).
         WholeQueue = "whole-queue",
-        /// wake_batch sleepers of one wait queue.
+        /// Up to wake_batch sleepers of one wait queue (4.16 to 6.1).
         Batch = "batch",
+        /// wake_batch sleepers, from as many wait queues as it takes (completion and wake-up counters, 6.2+).
+        Counted = "counted",
     }
 }
 choice! {
@@ -188,6 +201,17 @@ choice! {
         HardIrq = "hardirq",
         /// In the BLOCK softirq.
         SoftIrq = "softirq",
+    }
+}
+choice! {
+    /// The scheduler of a disk for which nobody chooses one (`elevator_init_mq`, `elevator_get_default`).
+    DefaultScheduler {
+        /// None.
+        None = "none",
+        /// mq-deadline with one hctx, else none (4.14 to 5.12).
+        SingleQueue = "single-queue",
+        /// mq-deadline with one hctx or with tags shared by all hctxs of a host, else none (5.13+).
+        SingleQueueOrSharedTags = "single-queue-or-shared-tags",
     }
 }
 choice! {
@@ -365,19 +389,31 @@ knobs! {
     plug_sort: PlugSort,
     /// Merge candidates in the plug (blk_attempt_plug_merge).
     plug_merge: PlugMerge,
-    /// Who may fill a whole plug (blk_mq_submit_bio / blk_mq_make_request).
+    /// At flush a group gathers all requests of one hctx and ctx, not only neighbours (blk_mq_dispatch_plug_list, 6.1+).
+    plug_gather: bool,
+    /// Who may fill a whole plug (blk_mq_make_request, blk_mq_submit_bio; everyone since 5.16).
     full_plug: FullPlug,
-    /// Others hold one request per queue in the plug (the same_queue_rq branch of blk_mq_make_request).
+    /// Others hold one request per queue in the plug (the same_queue_rq branch of blk_mq_make_request, until 5.15).
     limited_plug: bool,
     /// The limited plug emits P and U events (5.3 to 5.15).
     limited_plug_traced: bool,
-    /// io_submit plugs calls of more than this many iocbs; 0: always (do_io_submit; AIO_PLUG_THRESHOLD).
+    /// io_submit plugs calls of more than this many iocbs; 0: always, until 4.20 (do_io_submit; AIO_PLUG_THRESHOLD).
     aio_plug_above: u32,
-    /// Which direct I/Os plug their own bios (__blkdev_direct_IO; all of them as recorded on 6.18).
+    /// Which direct I/Os plug their own bios (do_blockdev_direct_IO in 4.4, __blkdev_direct_IO since; all of them as
+    /// recorded on 6.18).
     dio_plug: DioPlug,
+    /// A bio is compared with the requests of its ctx list when it already has a request and tag of its own, under the lock
+    /// that also inserts it (blk_mq_merge_queue_io, 4.4).
+    merge_after_request: bool,
+    /// A synchronous request that was inserted in its ctx list is dispatched by its task at once, not by a kworker
+    /// (blk_mq_make_request, 4.4).
+    sync_insert_inline: bool,
+    /// A run flushes the ctx lists first and puts older left-overs of hctx->dispatch in front of them
+    /// (__blk_mq_run_hw_queue, 4.4).
+    ctxs_before_dispatch: bool,
     /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
     dispatch_mode: DispatchMode,
-    /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).
+    /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy, 4.19+).
     dispatch_busy: bool,
     /// Unplugged requests to the driver at once (blk_mq_make_request / blk_mq_submit_bio).
     direct_unplugged: DirectUnplugged,
@@ -387,13 +423,13 @@ knobs! {
     direct_flush_traced: bool,
     /// Where a refused direct request goes (__blk_mq_try_issue_directly).
     refused_to: RefusedTo,
-    /// Where refused requests join hctx->dispatch (blk_mq_dispatch_rq_list).
+    /// Where refused requests join hctx->dispatch (blk_mq_dispatch_rq_list; in front until 5.4.0).
     dispatch_append: DispatchAppend,
-    /// Delay before a run is tried again after the driver lacked a resource, us (BLK_MQ_RESOURCE_DELAY); 0: none.
+    /// Delay before a run is tried again after the driver lacked a resource, us (BLK_MQ_RESOURCE_DELAY, 4.16+); 0: none.
     resource_delay_us: u32,
     /// Running out of LUN budget also arms that delay (PREP_DISPATCH_NO_BUDGET, 5.8+).
     no_budget_delays: bool,
-    /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending).
+    /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending, 4.15+).
     run_tests_pending: bool,
     /// Drivers with commit_rqs ring once for a list; before 5.0 NVMe rang for every command (nvme_commit_rqs).
     commit_rqs: bool,
@@ -401,11 +437,13 @@ knobs! {
     queue_rqs: bool,
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
     batch_tags: bool,
-    /// Who is woken when tags are freed (sbitmap_queue_wake_up).
+    /// Who is woken when tags are freed (sbitmap_queue_wake_up; bt_clear_tag in 4.4).
     tag_wake: TagWake,
+    /// An S shows that a task found no free tag (trace_block_sleeprq in blk_mq_map_request, 4.4).
+    sleep_traced: bool,
     /// G is traced before the tag is allocated (trace_block_getrq in blk_mq_make_request before 4.20).
     g_before_tag: bool,
-    /// Completion context on queues with one hctx (__blk_mq_complete_request).
+    /// Completion context on queues with one hctx (__blk_mq_complete_request; the softirq since 4.20).
     complete_in: CompleteIn,
     /// A completion sent to another CPU runs in its BLOCK softirq, not in the interrupt (blk_mq_raise_softirq, 5.12+).
     ipi_in_softirq: bool,
@@ -419,12 +457,20 @@ knobs! {
     scsi_host_busy: bool,
     /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).
     scsi_device_ref: bool,
-    /// Submission and completion share one NVMe queue lock (nvmeq->q_lock until 4.18).
+    /// Submission and completion share one NVMe queue lock (nvmeq->q_lock; sq_lock in 4.19).
     nvme_shared_lock: bool,
-    /// Statistics counters of the hctx (queued, run, dispatched) are written on the path (until 5.15).
+    /// Statistics counters of the hctx (queued, dispatched) are written for each request (blk_mq_get_request, until 5.15).
     hctx_counters: bool,
+    /// hctx->run is counted at each run (__blk_mq_run_hw_queue, blk_mq_sched_dispatch_requests, until 6.6).
+    hctx_run_counter: bool,
     /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
     dev_resource: bool,
+    /// blk-mq disks can have a scheduler (elevator_init_mq; not in 4.4). Read when the disk is set up.
+    mq_elevators: bool,
+    /// Scheduler of disks that say `scheduler = "default"` (elevator_get_default). Read when the disk is set up.
+    default_scheduler: DefaultScheduler,
+    /// Largest request where the disk does not say otherwise, KiB (BLK_DEF_MAX_SECTORS). Read when the disk is set up.
+    max_sectors_kb: u32,
     /// Requests that a run takes from the elevator at once (blk_mq_do_dispatch_sched).
     elevator_dispatch: ElevatorDispatch,
     /// A run asks the elevator has_work and takes budget before each request (blk_mq_do_dispatch_sched, 4.15+).
@@ -440,7 +486,7 @@ knobs! {
     /// dispatch_busy is kept with an elevator too (blk_mq_update_dispatch_busy, 5.14+).
     dispatch_busy_elevator: bool,
     /// The next request's driver tag is taken before a request is sent, to know whether it is the last
-    /// (blk_mq_dispatch_rq_list, until 6.3).
+    /// (blk_mq_dispatch_rq_list, 4.14 to 6.1; not in 6.4).
     last_looks_ahead: bool,
     /// Runs of all hctxs pick one for elevators with one lock for the disk (blk_mq_get_sq_hctx, 5.12+).
     single_hctx_dispatch: bool,
