@@ -140,10 +140,7 @@ impl Sim {
                     let list = self.new_list();
                     self.lists[list].push_back(rq);
                     let ctx = self.ctx_index(self.rqs[rq].queue, self.rqs[rq].cpu as usize);
-                    return Flow::Call(
-                        frame(6),
-                        Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async },
-                    );
+                    return Flow::Call(frame(6), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async });
                 }
                 Flow::Call(frame(5), frame(2))
             }

@@ -125,7 +125,11 @@ impl Sim {
             // The request is there already: one lock for the attempt to merge and the insertion (`blk_mq_merge_queue_io`).
             14 => {
                 let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
-                if self.lock(c, lock) { Flow::Go(frame(15, part, rq)) } else { Flow::Spin(frame(15, part, rq)) }
+                if self.lock(c, lock) {
+                    Flow::Go(frame(15, part, rq))
+                } else {
+                    Flow::Spin(frame(15, part, rq))
+                }
             }
             15 => {
                 if self.queues[q as usize].nomerges < 2

@@ -58,7 +58,7 @@ impl KnobValue for u32 {
 choice! {
     /// Order of requests inside a plug.
     PlugOrder {
-        /// Tail insertion.
+        /// Tail insertion (until 5.15, 6.13+).
         Fifo = "fifo",
         /// Head insertion (5.16 to 6.12).
         Lifo = "lifo",
@@ -67,11 +67,11 @@ choice! {
 choice! {
     /// When the plug is sorted at flush.
     PlugSort {
-        /// Always, by (ctx, sector).
+        /// Always, by (ctx, sector) (until 4.20).
         Always = "always",
-        /// More than two requests and several queues.
+        /// More than two requests and several queues (5.3 to 5.15).
         MultiQueue = "multi-queue",
-        /// Never.
+        /// Never (5.16+).
         Never = "never",
     }
 }
@@ -94,26 +94,26 @@ choice! {
 choice! {
     /// Who may fill a whole plug.
     FullPlug {
-        /// Queues with one hctx.
+        /// Queues with one hctx (until 4.20).
         SingleQueue = "single-queue",
         /// One hctx, or the driver has commit_rqs, or the disk rotates (5.4 to 5.12).
         SingleOrCommit = "single-or-commit",
         /// The same, or the hctxs share the tags of their host (5.13 to 5.15).
         SingleCommitOrSharedTags = "single-commit-or-shared-tags",
-        /// Everyone.
+        /// Everyone (5.16+).
         Always = "always",
     }
 }
 choice! {
     /// How a run of an hctx takes requests from the ctx lists with scheduler none.
     DispatchMode {
-        /// All requests of all pending ctxs in one list.
+        /// All requests of all pending ctxs in one list (until 4.14).
         TakeAll = "take-all",
-        /// One at a time, round robin over ctxs.
+        /// One at a time, round robin over ctxs (no kernel does so for all drivers).
         OneByOne = "one-by-one",
-        /// One at a time for drivers with a budget (SCSI), else all.
+        /// One at a time for drivers with a budget (SCSI), else all (4.15 to 4.18).
         OneByOneWithBudget = "one-by-one-with-budget",
-        /// One at a time while dispatch_busy is not zero, else all.
+        /// One at a time while dispatch_busy is not zero, else all (4.19+).
         Busy = "busy",
     }
 }
@@ -122,24 +122,24 @@ choice! {
     DirectUnplugged {
         /// Never.
         Never = "never",
-        /// Several hctxs and a synchronous request.
+        /// Several hctxs and a synchronous request (until 4.18).
         MqSync = "mq-sync",
-        /// As mq-sync, or no elevator and hctx not busy.
+        /// As mq-sync, or no elevator and hctx not busy (4.19 to 5.15).
         MqSyncOrIdle = "mq-sync-or-idle",
-        /// No elevator and not (busy and (one hctx or asynchronous)).
+        /// No elevator and not (busy and (one hctx or asynchronous)) (5.16+).
         NotBusy = "not-busy",
     }
 }
 choice! {
     /// What happens with scheduler none when a plug is flushed explicitly.
     DirectAtFlush {
-        /// Always through the ctx list.
+        /// Always through the ctx list (until 4.18).
         Never = "never",
-        /// Group by group while the hctx is not busy.
+        /// Group by group while the hctx is not busy (4.19 to 5.15).
         IdleGroup = "idle-group",
-        /// The whole plug if it holds one queue, busy or not; else group by group.
+        /// The whole plug if it holds one queue, busy or not; else group by group (5.16 to 6.15).
         WholePlug = "whole-plug",
-        /// Each queue of the plug whole.
+        /// Each queue of the plug whole (6.16+).
         EachQueue = "each-queue",
     }
 }
@@ -150,36 +150,36 @@ choice! {
         CtxAsync = "ctx-async",
         /// Back to its ctx list; the submitter runs the hctx (4.14 to 4.19).
         Ctx = "ctx",
-        /// hctx->dispatch.
+        /// hctx->dispatch (5.4+).
         DispatchList = "dispatch-list",
     }
 }
 choice! {
     /// Which direct I/Os plug their own bios.
     DioPlug {
-        /// Only those of more than 256 pages.
+        /// Only those of more than 256 pages (5.17 to 6.12).
         Large = "large",
-        /// All asynchronous ones (`__blkdev_direct_IO` until 5.15).
+        /// All asynchronous ones, and those of more than 256 pages (`__blkdev_direct_IO`, 4.14 to 5.15).
         Async = "async",
-        /// All.
+        /// All (4.4; as recorded on 6.18).
         All = "all",
     }
 }
 choice! {
     /// Which request the 128 KiB flush rule looks at.
     FlushCheck {
-        /// The newest of the plug.
+        /// The newest of the plug (until 6.12).
         Newest = "newest",
-        /// The oldest of the plug (6.13 to 6.18 as recorded: the list became FIFO, the check kept the head).
+        /// The oldest of the plug (6.13+, as recorded on 6.18: the list became FIFO, the check kept the head).
         Oldest = "oldest",
     }
 }
 choice! {
     /// Which kernels' counter decides that a plug is full.
     PlugCount {
-        /// Requests of the same queue.
+        /// Requests of the same queue (until 4.20).
         SameQueue = "same-queue",
-        /// All requests of the plug.
+        /// All requests of the plug (5.3+).
         All = "all",
     }
 }
@@ -197,9 +197,9 @@ choice! {
 choice! {
     /// Where a completion runs if no other CPU is to do it, on a queue with one hctx.
     CompleteIn {
-        /// In the hard interrupt.
+        /// In the hard interrupt (until 4.19).
         HardIrq = "hardirq",
-        /// In the BLOCK softirq.
+        /// In the BLOCK softirq (4.20+).
         SoftIrq = "softirq",
     }
 }
@@ -217,9 +217,9 @@ choice! {
 choice! {
     /// Where refused requests join hctx->dispatch.
     DispatchAppend {
-        /// In front.
+        /// In front (until 5.4.0).
         Front = "front",
-        /// At the end.
+        /// At the end (5.10+).
         Tail = "tail",
     }
 }
@@ -227,22 +227,22 @@ choice! {
 choice! {
     /// How many requests a run takes from the elevator before it sends them (`__blk_mq_do_dispatch_sched`).
     ElevatorDispatch {
-        /// One, sent at once.
+        /// One, sent at once (until 5.8).
         One = "one",
-        /// Up to nr_requests (one while dispatch_busy).
+        /// Up to nr_requests (one while dispatch_busy) (5.10 to 5.12).
         Batch = "batch",
-        /// The same, and no more once a driver tag is missing.
+        /// The same, and no more once a driver tag is missing (5.14+).
         BatchUntilNoTag = "batch-until-no-tag",
     }
 }
 choice! {
     /// What mq-deadline makes of I/O priorities (`dd_dispatch_request`).
     DeadlinePrio {
-        /// Nothing.
+        /// Nothing (until 5.12).
         Ignored = "ignored",
-        /// Real time before best effort before idle, strictly.
+        /// Real time before best effort before idle, strictly (5.14, 5.15).
         Strict = "strict",
-        /// Strictly, but what waited longer than prio_aging_expire goes first.
+        /// Strictly, but what waited longer than prio_aging_expire goes first (5.16+).
         Ageing = "ageing",
     }
 }
@@ -262,15 +262,15 @@ choice! {
 choice! {
     /// Sched tags that mq-deadline leaves to writes and asynchronous requests (`dd_depth_updated`, `dd_limit_depth`).
     DeadlineDepth {
-        /// All.
+        /// None (until 5.12).
         None = "none",
-        /// async_depth = 3/4 of nr_requests, used as it is as depth of a bitmap word.
+        /// async_depth = 3/4 of nr_requests, used as it is as depth of a bitmap word (5.14 to 6.5).
         ThreeQuarters = "three-quarters",
-        /// async_depth = 3/4 of nr_requests, scaled to a bitmap word.
+        /// async_depth = 3/4 of nr_requests, scaled to a bitmap word (6.6 to 6.8).
         ThreeQuartersOfWord = "three-quarters-of-word",
         /// async_depth = the nr_requests before the last change, scaled to a bitmap word (6.1.y as recorded).
         PreviousNrRequests = "previous-nr-requests",
-        /// async_depth = nr_requests, scaled to a bitmap word.
+        /// async_depth = nr_requests, scaled to a bitmap word (6.12+).
         NrRequests = "nr-requests",
     }
 }
@@ -371,13 +371,13 @@ fn parse<T: KnobValue>(name: &'static str, value: &str) -> Result<T, KnobError> 
 }
 
 knobs! {
-    /// Requests in a plug before it is flushed (BLK_MAX_REQUEST_COUNT; blk_add_rq_to_plug).
+    /// Requests in a plug before it is flushed (BLK_MAX_REQUEST_COUNT; blk_add_rq_to_plug); 32 since 5.16.
     plug_max: u32,
-    /// The same when the plug holds several queues (blk_plug_max_rq_count).
+    /// The same when the plug holds several queues (blk_plug_max_rq_count); 64 since 5.16.
     plug_max_multi: u32,
     /// Which requests plug_max counts (blk_attempt_plug_merge's request_count, later plug->rq_count).
     plug_count: PlugCount,
-    /// A request of at least this many KiB in the plug makes the next one flush it (BLK_PLUG_FLUSH_SIZE); 0: no rule.
+    /// A request of at least this many KiB in the plug makes the next one flush it (BLK_PLUG_FLUSH_SIZE); 0: no rule, in 4.4.
     plug_flush_kib: u32,
     /// The plug_flush_kib rule also holds for queues with nomerges=2 (blk_add_rq_to_plug; not since 5.17).
     plug_flush_nomerges: bool,

@@ -241,7 +241,7 @@ const K7_0: Knobs = Knobs { max_sectors_kb: 4096, ..K6_18 };
 
 /// All rows, oldest first.
 pub const ROWS: &[Row] = &[
-    Row { name: "4.4", covers: "4.4 (NVMe and other blk-mq disks of that time)", io_uring: false, knobs: K4_4 },
+    Row { name: "4.4", covers: "4.4 (disks that had blk-mq then)", io_uring: false, knobs: K4_4 },
     Row { name: "4.14", covers: "4.14 (with blk-mq switched on for SCSI)", io_uring: false, knobs: K4_14 },
     Row { name: "4.15", covers: "4.15", io_uring: false, knobs: K4_15 },
     Row { name: "4.16", covers: "4.16; 4.17 was not read, 4.18 in part", io_uring: false, knobs: K4_16 },
@@ -249,14 +249,14 @@ pub const ROWS: &[Row] = &[
     Row { name: "5.4", covers: "5.4.0; 5.5 to 5.9 were not read", io_uring: true, knobs: K5_4 },
     Row { name: "5.10", covers: "5.10.0", io_uring: true, knobs: K5_10 },
     // Only drivers differ: megaraid_sas offers an hctx for each CPU from 5.11 on.
-    Row { name: "5.11", covers: "5.11, which differs from 5.10 only in drivers", io_uring: true, knobs: K5_10 },
+    Row { name: "5.11", covers: "5.11; from 5.10 only drivers differ", io_uring: true, knobs: K5_10 },
     Row { name: "5.12", covers: "5.12.0", io_uring: true, knobs: K5_12 },
     Row { name: "5.14", covers: "5.14, read in its rc5; 5.13 was not read", io_uring: true, knobs: K5_14 },
     Row { name: "5.17", covers: "5.17; 5.16 was not read", io_uring: true, knobs: K5_17 },
     Row { name: "6.1", covers: "6.0 and 6.1, as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
     Row { name: "6.6", covers: "6.6 to 6.8", io_uring: true, knobs: K6_6 },
     Row { name: "6.12", covers: "6.12; 6.9 to 6.11 were not read", io_uring: true, knobs: K6_12 },
-    Row { name: "6.13", covers: "6.13 to 6.15 by the reports of its merging, not read", io_uring: true, knobs: K6_13 },
+    Row { name: "6.13", covers: "6.13 to 6.15; by reports, not read", io_uring: true, knobs: K6_13 },
     Row { name: "6.18", covers: "6.16 to 6.18, as recorded on 6.18", io_uring: true, knobs: K6_18 },
     Row { name: "7.0", covers: "7.0", io_uring: true, knobs: K7_0 },
 ];
