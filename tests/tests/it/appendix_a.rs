@@ -54,7 +54,8 @@ fn paragraphs() -> Vec<Paragraph> {
             })),
             "doorbells" => paragraph.doorbells = true,
             word => {
-                assert!(!word.starts_with(|c: char| c.is_ascii_lowercase()), "unknown setting '{word}'");
+                let event = |c: char| c.is_ascii_uppercase() || c == '|' || c == '*';
+                assert!(word.starts_with(event), "unknown setting '{word}'");
                 words.iter().for_each(|word| paragraph.sequence.extend([" ", *word]));
             }
         }
