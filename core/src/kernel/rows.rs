@@ -265,3 +265,38 @@ pub const ROWS: &[Row] = &[
 pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|r| r.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_versions() {
+        let version = |row: &Row| -> Vec<u32> {
+            row.name.split('.').map(|part| part.parse().expect("numbers and dots")).collect()
+        };
+        assert!(ROWS.windows(2).all(|pair| version(&pair[0]) < version(&pair[1])));
+        assert!(ROWS.windows(2).all(|pair| pair[0].io_uring <= pair[1].io_uring));
+    }
+
+    #[test]
+    fn every_knob_tells_some_rows_apart() {
+        for (at, name) in Knobs::NAMES.iter().enumerate() {
+            let values: BTreeSet<String> =
+                ROWS.iter().map(|row| row.knobs.list()[at].value.clone()).collect();
+            assert!(values.len() > 1, "{name} is the same in all rows");
+        }
+    }
+
+    #[test]
+    fn every_knob_takes_back_what_it_shows() {
+        for row in ROWS {
+            let mut knobs = ROWS[0].knobs.clone();
+            for knob in row.knobs.list() {
+                knobs.set(knob.name, &knob.value).expect("a knob's own value");
+            }
+            assert_eq!(knobs, row.knobs, "{}", row.name);
+        }
+    }
+}
