@@ -402,6 +402,8 @@ knobs! {
     /// Which direct I/Os plug their own bios (do_blockdev_direct_IO in 4.4, __blkdev_direct_IO since; all of them as
     /// recorded on 6.18).
     dio_plug: DioPlug,
+    /// Reads of pread and preadv carry REQ_SYNC, as submit_bio_wait sets it (__blkdev_direct_IO_simple, 5.17+).
+    psync_sync: bool,
     /// A bio is compared with the requests of its ctx list when it already has a request and tag of its own, under the lock
     /// that also inserts it (blk_mq_merge_queue_io, 4.4).
     merge_after_request: bool,

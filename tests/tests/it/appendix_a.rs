@@ -21,8 +21,11 @@ struct Paragraph {
     scheduler: Option<&'static str>,
     /// (disk, sector) of the plugged writes.
     plug: Vec<(u16, u64)>,
+    /// The same of the next call.
+    then: Vec<(u16, u64)>,
     unplugged: bool,
     tags: Option<u32>,
+    queue_depth: Option<u32>,
     dispatch_busy: u8,
     set: BTreeMap<String, String>,
     doorbells: bool,
@@ -45,8 +48,10 @@ fn paragraphs() -> Vec<Paragraph> {
             "disk" => paragraph.disk = line.trim_start().trim_start_matches("disk").trim(),
             "scheduler" => paragraph.scheduler = Some(values[0]),
             "plug" => paragraph.plug.extend(values.iter().map(|write| place(write))),
+            "then" => paragraph.then.extend(values.iter().map(|write| place(write))),
             "unplugged" => paragraph.unplugged = true,
             "tags" => paragraph.tags = Some(number()),
+            "queue_depth" => paragraph.queue_depth = Some(number()),
             "dispatch_busy" => paragraph.dispatch_busy = number() as u8,
             "set" => paragraph.set.extend(values.iter().map(|pair| {
                 let (knob, value) = pair.split_once('=').expect("knob=value");
@@ -75,13 +80,14 @@ impl Paragraph {
             "one hctx" => (1, "nullb", "null"),
             "two disks" => (2, "nullb", "null"),
             "nvme" => (1, "nvme0n", "p4510-2t"),
-            "scsi" => (1, "sd", "hba-r0-8ssd"),
+            "scsi" | "scsi, one hctx" => (1, "sd", "hba-r0-8ssd"),
             other => panic!("unknown disk '{other}'"),
         };
         let device = |i: u16| DeviceConfig {
             scheduler: self.scheduler.unwrap_or("none").into(),
             nr_requests: self.tags,
             nr_hw_queues: (self.disk == "scsi").then_some(4),
+            queue_depth: self.queue_depth,
             ..DeviceConfig::new(&format!("{name}{i}"), model)
         };
         let workload = if self.unplugged {
@@ -94,14 +100,13 @@ impl Paragraph {
         } else {
             let write =
                 |&(device, sector): &_| BatchIo { op: Op::Write, device, offset: sector * 512, len: 4096 };
-            Workload::Batch(BatchScript {
-                name: "iob".into(),
-                steps: vec![
-                    BatchStep::Cpu(1),
-                    BatchStep::Submit(self.plug.iter().map(write).collect()),
-                    BatchStep::Wait,
-                ],
-            })
+            let submit = |writes: &[_]| BatchStep::Submit(writes.iter().map(write).collect());
+            let mut steps = vec![BatchStep::Cpu(1), submit(&self.plug)];
+            if !self.then.is_empty() {
+                steps.push(submit(&self.then));
+            }
+            steps.push(BatchStep::Wait);
+            Workload::Batch(BatchScript { name: "iob".into(), steps })
         };
         Scenario {
             title: self.name.into(),
@@ -159,7 +164,8 @@ impl Paragraph {
 
     /// The write that begins at this sector, from 1.
     fn number(&self, queue: QueueId, sector: u64) -> usize {
-        self.plug.iter().position(|&place| place == (queue, sector)).unwrap_or(0) + 1
+        let mut writes = self.plug.iter().chain(&self.then);
+        writes.position(|&place| place == (queue, sector)).unwrap_or(0) + 1
     }
 }
 
