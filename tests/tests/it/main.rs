@@ -9,5 +9,6 @@ mod recorded_kernels;
 mod scenarios;
 mod scsi;
 mod stations;
+mod tag_waiters;
 mod text_form;
 mod workloads;
