@@ -80,11 +80,19 @@ impl Sim {
         true
     }
 
+    /// Whether a tag that this hctx waits for may be freed by another queue or by another hctx, which would not restart this
+    /// one (BLK_MQ_F_TAG_QUEUE_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
+    pub(super) fn shares_tags(&self, h: HctxId) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        let queue = &self.queues[hctx.queue as usize];
+        self.tags[hctx.tags as usize].queues > 1 || (queue.scsi() && queue.nr_hctx > 1)
+    }
+
     /// No driver tag for `rq`: whoever frees one runs the hctx again (`blk_mq_mark_tag_wait`). True: one was free after all.
     pub(crate) fn mark_tag_wait(&mut self, c: usize, rq: u32) -> bool {
         let h = self.rqs[rq].hctx;
         let t = self.hctxs[h as usize].tags as usize;
-        if self.tags[t].queues < 2 {
+        if !self.shares_tags(h) {
             self.hctxs[h as usize].restart = true;
             return self.get_driver_tag(c, rq);
         }
