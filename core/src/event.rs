@@ -217,6 +217,8 @@ pub enum Stage {
 pub enum Sleep {
     /// No free tag in its hctx's tag bitmap.
     Tag,
+    /// No request for it in the queue's pool (legacy path).
+    Request,
     /// Waiting for completions (`io_getevents`, `io_uring_enter`, or the end of a synchronous I/O).
     Io,
     /// thinktime, a rate limit, startdelay.
@@ -247,6 +249,8 @@ pub enum Kind {
     Plug { queue: QueueId },
     /// `U` (explicit) or `UT` (because the task sleeps): a plug, or one group of it, is flushed.
     Unplug { queue: QueueId, count: u32, explicit: bool },
+    /// `S`: the queue's pool has no request for the bio, whose task sleeps until one is free (legacy path).
+    SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `I`: inserted in a ctx list, dispatch list or elevator.
     Insert { rq: RqId, queue: QueueId, hctx: HctxId, place: Place, extent: Extent },
     /// `D`: issued to the driver.
@@ -262,6 +266,13 @@ pub enum Kind {
     SchedTagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
     /// The sched tag went back to its bitmap.
     SchedTagFree { rq: RqId, hctx: HctxId, tag: u32 },
+    /// The request for `bio` came from the queue's pool, which now has given out `count` for synchronous or asynchronous
+    /// requests (legacy path; the driver tag comes at dispatch).
+    PoolAlloc { rq: RqId, bio: BioId, queue: QueueId, sync: bool, count: u32 },
+    /// The request went back to the pool, which has `count` of its kind out.
+    PoolFree { rq: RqId, queue: QueueId, sync: bool, count: u32 },
+    /// The pool is congested for one kind of requests, or no longer (`blk_set_congested`, `blk_clear_congested`).
+    Congested { queue: QueueId, sync: bool, on: bool },
     /// The request for `bio` holds driver tag `tag` of `hctx`; without a scheduler it exists from here on.
     TagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
     /// `task` found no free tag and sleeps on wait queue `wait_queue` (0 to 7).
@@ -356,6 +367,7 @@ impl Kind {
             | Kind::FrontMerge { queue, extent, .. }
             | Kind::RequestMerge { queue, extent, .. }
             | Kind::GetRequest { queue, extent, .. }
+            | Kind::SleepRequest { queue, extent, .. }
             | Kind::Insert { queue, extent, .. }
             | Kind::Issue { queue, extent, .. }
             | Kind::Requeue { queue, extent, .. }
@@ -373,6 +385,7 @@ impl Kind {
             Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, .. } => "M",
             Kind::FrontMerge { .. } => "F",
             Kind::GetRequest { .. } => "G",
+            Kind::SleepRequest { .. } => "S",
             Kind::Plug { .. } => "P",
             Kind::Unplug { explicit: true, .. } => "U",
             Kind::Unplug { explicit: false, .. } => "UT",

@@ -72,6 +72,7 @@ const K4_14: Knobs = Knobs {
     deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
+    legacy_path: true,
     bfq_queue_lock: true,
 };
 
@@ -107,6 +108,7 @@ const K5_4: Knobs = Knobs {
     dio_plug: DioPlug::Async,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
+    legacy_path: false,
     elevator_before_direct: true,
     ..K4_19
 };
