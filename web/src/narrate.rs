@@ -121,6 +121,19 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::SchedTagFree { rq, hctx: h, tag } => {
             format!("request {rq} gives sched tag {tag} of {} back", hctx(t, *h))
         }
+        Kind::SleepRequest { bio, queue, .. } => {
+            format!("the pool of {} has no request for bio {bio}: the task will sleep", disk(t, *queue))
+        }
+        Kind::PoolAlloc { rq, bio, queue, count, .. } => format!(
+            "request {rq} for bio {bio} comes from the pool of {}, which has given out {count}",
+            disk(t, *queue)
+        ),
+        Kind::PoolFree { rq, queue, count, .. } => {
+            format!("request {rq} goes back to the pool of {}, which has {count} out", disk(t, *queue))
+        }
+        Kind::Congested { queue, on, .. } => {
+            format!("the pool of {} is {}", disk(t, *queue), if *on { "congested" } else { "congested no more" })
+        }
         Kind::NoDriverTag { rq, hctx: h } => {
             format!("no driver tag of {} is free for request {rq}", hctx(t, *h))
         }
@@ -207,6 +220,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::SyscallExit => String::from("returns to user mode"),
         Kind::TaskSleep { why } => String::from(match why {
             Sleep::Tag => "sleeps until a tag is free",
+            Sleep::Request => "sleeps until the pool has a request",
             Sleep::Io => "sleeps until I/O completes",
             Sleep::Timer => "sleeps until its timer fires",
             Sleep::Done => "sleeps: its work is done or others come first",
