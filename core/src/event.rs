@@ -249,7 +249,7 @@ pub enum Kind {
     Plug { queue: QueueId },
     /// `U` (explicit) or `UT` (because the task sleeps): a plug, or one group of it, is flushed.
     Unplug { queue: QueueId, count: u32, explicit: bool },
-    /// `S`: the queue's pool has no request for the bio, whose task sleeps until one is free (legacy path).
+    /// `S`: no request could be had for the bio, the task sleeps until one is free (legacy path).
     SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `I`: inserted in a ctx list, dispatch list or elevator.
     Insert { rq: RqId, queue: QueueId, hctx: HctxId, place: Place, extent: Extent },
@@ -269,6 +269,8 @@ pub enum Kind {
     /// The request for `bio` came from the queue's pool, which now has given out `count` for synchronous or asynchronous
     /// requests (legacy path; the driver tag comes at dispatch).
     PoolAlloc { rq: RqId, bio: BioId, queue: QueueId, sync: bool, count: u32 },
+    /// The pool has no request for the bio: its task joins those that sleep until one comes back.
+    PoolWait { bio: BioId, queue: QueueId, sync: bool },
     /// The request went back to the pool, which has `count` of its kind out.
     PoolFree { rq: RqId, queue: QueueId, sync: bool, count: u32 },
     /// The pool is congested for one kind of requests, or no longer (`blk_set_congested`, `blk_clear_congested`).

@@ -120,7 +120,7 @@ impl Recount {
                 q.empty_runs += u64::from(sent == 0);
             }
             Kind::TagWait { hctx, .. } => self.queues[of_hctx(hctx)].tag_waits += 1,
-            Kind::SleepRequest { queue, .. } => self.queues[usize::from(queue)].tag_waits += 1,
+            Kind::PoolWait { queue, .. } => self.queues[usize::from(queue)].tag_waits += 1,
             _ => {}
         }
     }

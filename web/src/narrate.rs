@@ -121,7 +121,8 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::SchedTagFree { rq, hctx: h, tag } => {
             format!("request {rq} gives sched tag {tag} of {} back", hctx(t, *h))
         }
-        Kind::SleepRequest { bio, queue, .. } => {
+        Kind::SleepRequest { bio, .. } => format!("no request is free for bio {bio}"),
+        Kind::PoolWait { bio, queue, .. } => {
             format!("the pool of {} has no request for bio {bio}: the task will sleep", disk(t, *queue))
         }
         Kind::PoolAlloc { rq, bio, queue, count, .. } => format!(
@@ -132,7 +133,11 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             format!("request {rq} goes back to the pool of {}, which has {count} out", disk(t, *queue))
         }
         Kind::Congested { queue, on, .. } => {
-            format!("the pool of {} is {}", disk(t, *queue), if *on { "congested" } else { "congested no more" })
+            format!(
+                "the pool of {} is {}",
+                disk(t, *queue),
+                if *on { "congested" } else { "congested no more" }
+            )
         }
         Kind::NoDriverTag { rq, hctx: h } => {
             format!("no driver tag of {} is free for request {rq}", hctx(t, *h))

@@ -245,12 +245,15 @@ fn two_submitters_of_a_full_pool_take_turns_of_32() {
     assert!(settled.len() >= 20, "only {} turns", settled.len());
     let whole = settled.iter().filter(|(_, n)| *n == 32).count();
     assert!(whole * 10 >= settled.len() * 9, "turns: {settled:?}");
-    let sleeps = events.iter().filter(|e| matches!(e.kind, Kind::SleepRequest { .. })).count();
+    let sleeps = events.iter().filter(|e| matches!(e.kind, Kind::PoolWait { .. })).count();
     assert!(sleeps >= settled.len(), "each turn ends with S: {sleeps} sleeps");
 }
 
-/// First sectors in the order of insertion, with the times of insertion, and in the order of D.
-fn orders(scheduler: &str) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+/// Times, ns, and first sectors.
+type Order = Vec<(u64, u64)>;
+
+/// In the order of insertion and in the order of D.
+fn orders(scheduler: &str) -> (Order, Order) {
     // 37 is coprime to 40: each sector once, in no order. Four calls, so that no plug holds all.
     let sectors: Vec<u64> = (0..40).map(|n| n * 37 % 40 * 100).collect();
     let per_call: Vec<&[u64]> = sectors.chunks(10).collect();

@@ -26,11 +26,11 @@ impl Scene {
             | Kind::RequestMerge { .. }
             | Kind::SchedTagAlloc { .. }
             | Kind::PoolAlloc { .. }
-            | Kind::SleepRequest { .. }
+            | Kind::PoolWait { .. }
             | Kind::TagAlloc { .. }
             | Kind::NoDriverTag { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
-            Kind::Plug { .. } | Kind::Congested { .. } => {}
+            Kind::Plug { .. } | Kind::SleepRequest { .. } | Kind::Congested { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));
@@ -113,11 +113,11 @@ impl Scene {
                 self.step(slot, event, Did::PoolAlloc, count);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
             }
-            Kind::SleepRequest { bio, queue, .. } => {
+            Kind::PoolWait { bio, queue, .. } => {
                 let hctx = self.first_hctx(queue);
                 let Some(slot) = self.find_bio(bio) else { return };
                 self.lists.get_mut(slot).hctx = hctx;
-                self.step(slot, event, Did::SleepRequest, 0);
+                self.step(slot, event, Did::PoolWait, 0);
                 self.move_to(slot, Spot::TagWait(hctx), at);
             }
             Kind::TagAlloc { rq, bio, hctx, tag } => {

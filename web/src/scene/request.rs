@@ -59,7 +59,7 @@ pub enum Did {
     /// `G` and the sched tag: the request exists, the driver tag comes later; `arg`: sched tag.
     SchedTagAlloc,
     /// The legacy queue's pool had no request, the task went to sleep.
-    SleepRequest,
+    PoolWait,
     /// `G`: the request came from the pool; `arg`: requests that the pool has given out.
     PoolAlloc,
     /// A dispatcher got the driver tag for it; `arg`: tag.

@@ -130,7 +130,7 @@ impl Scene {
                 format!("Got sched tag {} of {}", step.arg, self.hctx_name(request.hctx)),
                 String::from("the driver tag is taken when the scheduler lets it go"),
             ),
-            Did::SleepRequest => (
+            Did::PoolWait => (
                 StoryKind::Wait,
                 "S",
                 "get_request",

@@ -327,7 +327,7 @@ fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
         30 => Kind::TaskSleep { why: Sleep::Io },
         31 => Kind::PoolAlloc { rq, bio, queue, sync: true, count: tag },
         32 => Kind::PoolFree { rq, queue, sync: true, count: tag },
-        33 => Kind::SleepRequest { bio, queue, extent },
+        33 => Kind::PoolWait { bio, queue, sync: true },
         _ => Kind::DeviceStage {
             rq,
             queue,

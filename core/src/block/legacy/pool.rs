@@ -98,6 +98,7 @@ impl Sim {
         self.stats.queues[q as usize].tag_waits += 1;
         let bio = self.ios[self.bios[bio].io].id;
         self.emit(c, Kind::SleepRequest { bio, queue: q, extent });
+        self.emit(c, Kind::PoolWait { bio, queue: q, sync: extent.is_sync() });
     }
 
     /// Whether nobody has woken the task since it joined them.
