@@ -241,16 +241,17 @@ pub enum Kind {
     BackMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
     /// `F`: the bio was merged at the front of `rq`.
     FrontMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
-    /// `M` (`traced`: from 5.10 on) of two requests: `gone` was appended to `rq`; `extent` is the one of `gone`.
-    RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool },
+    /// `M` or `F` (`traced`; of queued requests from 5.10 on) of two requests: `gone` was put behind, or in `front` of, `rq`;
+    /// `extent` is the one of `gone`.
+    RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool, front: bool },
     /// `G`: a request was obtained. `rq` is 0 where the letter precedes the allocation (before 4.20).
     GetRequest { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `S`: no request was free for the bio: its task will sleep (legacy path), or may have to (blk-mq in 4.4).
+    SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `P`: the task's plug was empty and received its first request.
     Plug { queue: QueueId },
     /// `U` (explicit) or `UT` (because the task sleeps): a plug, or one group of it, is flushed.
     Unplug { queue: QueueId, count: u32, explicit: bool },
-    /// `S`: no request could be had for the bio, the task sleeps until one is free (legacy path).
-    SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `I`: inserted in a ctx list, dispatch list or elevator.
     Insert { rq: RqId, queue: QueueId, hctx: HctxId, place: Place, extent: Extent },
     /// `D`: issued to the driver.
@@ -384,8 +385,8 @@ impl Kind {
         Some(match self {
             Kind::Queue { .. } => "Q",
             Kind::Split { .. } => "X",
-            Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, .. } => "M",
-            Kind::FrontMerge { .. } => "F",
+            Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, front: false, .. } => "M",
+            Kind::FrontMerge { .. } | Kind::RequestMerge { traced: true, front: true, .. } => "F",
             Kind::GetRequest { .. } => "G",
             Kind::SleepRequest { .. } => "S",
             Kind::Plug { .. } => "P",

@@ -63,8 +63,8 @@ pub struct DeviceConfig {
     /// `mq` if not given. The legacy path has its own schedulers and is gone since kernel 5.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Scheduler: `none` or a name of [`crate::sched::SCHEDULERS`] that belongs to the disk's path; the legacy path always
-    /// has one.
+    /// Scheduler: `none` (not on the legacy path), a name of [`crate::sched::SCHEDULERS`] that belongs to the disk's path, or
+    /// `default` for what the kernel chooses by itself (on the legacy path deadline).
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
     /// Attributes of `queue/iosched` by their sysfs names.

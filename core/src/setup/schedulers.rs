@@ -2,35 +2,52 @@
 
 use super::*;
 use crate::block::Elevator;
+use crate::kernel::DefaultScheduler;
 use crate::sched::{self, Cx, Disk, LockAt, Scheduler};
 use std::ops::Range;
 
+/// No scheduler, and the one that the kernel chooses by itself.
+const NONE: &str = "none";
+const DEFAULT: &str = "default";
 /// Largest device queue depth that counts for the default of nr_requests (BLKDEV_DEFAULT_RQ).
 const DEFAULT_RQ: u32 = 128;
 /// Requests of each kind in a pool of the legacy path (BLKDEV_MAX_RQ).
 const POOL_REQUESTS: u32 = 128;
 
 impl Builder<'_> {
-    /// The row of a disk's scheduler; `None` for none.
+    /// The row of a disk's scheduler; `None` for none. `default` is what the kernel would choose for `nr` hctxs.
     pub(super) fn scheduler(
         &self,
         config: &DeviceConfig,
         path: Path,
+        nr: u16,
+        host_tags: bool,
     ) -> Result<Option<&'static sched::Row>, ScenarioError> {
         let field = format!("devices.{}.scheduler", config.name);
         let offered = |path| {
             let names = sched::SCHEDULERS.iter().filter(|row| row.path == path).map(|row| row.name);
             names.collect::<Vec<_>>().join(", ")
         };
-        if path == Path::Legacy && matches!(config.scheduler.as_str(), "none" | "cfq") {
-            let problem = if config.scheduler == "cfq" {
-                "cfq is not modelled"
-            } else {
+        if path == Path::Legacy && matches!(config.scheduler.as_str(), NONE | "cfq") {
+            let problem = if config.scheduler == NONE {
                 "the legacy path always has a scheduler"
+            } else {
+                "cfq is not modelled"
             };
             return Err(wrong(field, format!("{problem}; choose {}", offered(path))));
         }
-        if config.scheduler == "none" {
+        let by_itself = match self.knobs.default_scheduler {
+            DefaultScheduler::None => false,
+            DefaultScheduler::SingleQueue => nr == 1,
+            DefaultScheduler::SingleQueueOrSharedTags => nr == 1 || host_tags,
+        };
+        let name = match config.scheduler.as_str() {
+            DEFAULT if path == Path::Legacy => "deadline",
+            DEFAULT if by_itself => "mq-deadline",
+            DEFAULT => NONE,
+            name => name,
+        };
+        if name == NONE {
             check(config.iosched.is_empty(), &format!("devices.{}.iosched", config.name), || {
                 String::from(
                     "scheduler none has no attributes; choose another scheduler or leave iosched out",
@@ -38,9 +55,8 @@ impl Builder<'_> {
             })?;
             return Ok(None);
         }
-        match sched::row(&config.scheduler) {
-            Some(row) if row.path == path => Ok(Some(row)),
-            Some(row) => {
+        match sched::row(name) {
+            Some(row) if row.path != path => {
                 let (here, there) = match path {
                     Path::Mq => ("blk-mq", "path = \"legacy\""),
                     Path::Legacy => ("legacy", "path = \"mq\""),
@@ -48,10 +64,15 @@ impl Builder<'_> {
                 let problem = format!("{} needs {there}; the {here} path has {}", row.name, offered(path));
                 Err(wrong(field, problem))
             }
+            Some(_) if path == Path::Mq && !self.knobs.mq_elevators => {
+                Err(wrong(field, "this kernel's blk-mq has no schedulers; choose none or a later kernel"))
+            }
+            Some(row) => Ok(Some(row)),
             None => Err(ScenarioError::UnknownName {
                 what: "scheduler",
                 name: config.scheduler.chars().take(60).collect(),
-                known: std::iter::once("none")
+                known: [NONE, DEFAULT]
+                    .into_iter()
                     .chain(sched::SCHEDULERS.iter().map(|row| row.name))
                     .collect::<Vec<_>>()
                     .join(", "),

@@ -9,5 +9,6 @@ mod legacy;
 mod recorded_kernels;
 mod scenarios;
 mod stations;
+mod tag_waiters;
 mod text_form;
 mod workloads;
