@@ -1,4 +1,4 @@
-//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion.
+//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion; and the legacy path beside it.
 //!
 //! The rules are those of the functions named in each frame; which of them hold is read from the knobs
 //! ([`crate::kernel::Knobs`]), never from a version.
@@ -8,6 +8,7 @@ mod dispatch;
 mod driver;
 mod elevator;
 mod issue;
+mod legacy;
 mod plug;
 mod requeue;
 mod run;
@@ -18,6 +19,7 @@ mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use requeue::QueueWork;
 pub(crate) use sbitmap::Tags;
 pub(crate) use scsi::{Host, Sdev};
@@ -111,6 +113,10 @@ pub(crate) struct Request {
     pub budget_word: u32,
     /// The device will answer it with status BUSY.
     pub busy_status: bool,
+    /// Its driver has seen it since it was last put back (RQF_STARTED, legacy path).
+    pub started: bool,
+    /// Time between D and R of the attempts that were put back, ns.
+    pub refused_ns: u64,
 }
 
 impl Io {
@@ -266,6 +272,8 @@ pub(crate) struct Queue {
     pub queue_lock: ObjectId,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
+    /// What the legacy path keeps, where the disk is on it.
+    pub legacy: Option<Legacy>,
     /// Stands for the lines of all requests in the table of lines.
     pub request_line: ObjectId,
 }

@@ -53,8 +53,7 @@ impl Sim {
         let lock = self.queues[q].requeue_lock;
         match pc {
             0 => {
-                self.stats.put_back(q as u16, self.now);
-                self.emit_requeue(c, rq);
+                self.emit_requeue(c, rq, true);
                 self.put_driver_tag(c, rq);
                 if self.lock(c, lock) { Flow::Go(frame(1)) } else { Flow::Spin(frame(1)) }
             }

@@ -22,12 +22,14 @@ pub(crate) struct Host {
     pub adapter: bool,
     /// Commands in the host.
     pub host_busy: u32,
+    /// Commands it takes at once; on blk-mq its tags are the same limit.
+    pub can_queue: u32,
     /// `shost->host_blocked`: attempts left until the driver is asked again; 0: not blocked.
     pub blocked: u8,
     /// Queues that the host refused and that have to be run when a command is done (`shost->starved_list`).
     pub starved: VecDeque<QueueId>,
     /// `shost->host_lock`, for the starved list.
-    pub lock: ObjectId,
+    pub host_lock: ObjectId,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
 }
@@ -142,26 +144,26 @@ impl Sim {
                 }
                 if !self.rqs[rq].has_budget {
                     if !self.get_budget(c, hctx) {
-                        return self.refuse(c, rq);
+                        return self.refuse(c, rq, false);
                     }
                     self.rqs[rq].has_budget = true;
                     self.rqs[rq].budget_word = self.budget_word(c, q);
                 }
                 match self.host_ready(c, host) {
                     Ready::Yes if self.hosts[h].starved.contains(&q) => {
-                        let lock = self.hosts[h].lock;
+                        let lock = self.hosts[h].host_lock;
                         if self.lock(c, lock) { Flow::Go(frame(4)) } else { Flow::Spin(frame(4)) }
                     }
                     Ready::Yes => self.scsi_queue_rq(c, 2, rq, host, last),
                     Ready::Starved => {
-                        let lock = self.hosts[h].lock;
+                        let lock = self.hosts[h].host_lock;
                         if self.lock(c, lock) { Flow::Go(frame(6)) } else { Flow::Spin(frame(6)) }
                     }
                     Ready::No => {
                         if self.knobs.scsi_host_busy {
                             self.touch(c, self.hosts[h].host_line);
                         }
-                        self.refuse(c, rq)
+                        self.refuse(c, rq, false)
                     }
                 }
             }
@@ -204,7 +206,7 @@ impl Sim {
                 Flow::Pay(frame(5))
             }
             5 => {
-                let lock = self.hosts[h].lock;
+                let lock = self.hosts[h].host_lock;
                 self.unlock(c, lock);
                 Flow::Go(frame(2))
             }
@@ -216,12 +218,12 @@ impl Sim {
                 Flow::Pay(frame(7))
             }
             _ => {
-                let lock = self.hosts[h].lock;
+                let lock = self.hosts[h].host_lock;
                 self.unlock(c, lock);
                 if self.knobs.scsi_host_busy {
                     self.touch(c, self.hosts[h].host_line);
                 }
-                self.refuse(c, rq)
+                self.refuse(c, rq, false)
             }
         }
     }
@@ -232,12 +234,11 @@ impl Sim {
             self.touch(c, self.hosts[host as usize].host_line);
         }
         self.hosts[host as usize].host_busy -= 1;
-        self.stats.put_back(self.rqs[rq].queue, self.now);
-        self.refuse(c, rq)
+        self.refuse(c, rq, true)
     }
 
     /// The way out of `scsi_queue_rq` with a request put back: its budget first, then R.
-    fn refuse(&mut self, c: usize, rq: u32) -> Flow {
+    fn refuse(&mut self, c: usize, rq: u32, started: bool) -> Flow {
         let (q, hctx) = (self.rqs[rq].queue, self.rqs[rq].hctx);
         if std::mem::take(&mut self.rqs[rq].has_budget) {
             self.put_budget(c, q, self.rqs[rq].budget_word);
@@ -245,7 +246,7 @@ impl Sim {
         if self.knobs.scsi_device_ref {
             self.touch(c, self.queues[q as usize].ref_line);
         }
-        self.emit_requeue(c, rq);
+        self.emit_requeue(c, rq, started);
         let queue = &self.queues[q as usize];
         let busy = queue.device_busy > 0;
         // A completion restarts its own hctx; it runs all of them only where every SCSI completion does.
@@ -257,11 +258,17 @@ impl Sim {
         Flow::Ret(if self.knobs.dev_resource && restarted { status::DEV_RESOURCE } else { status::RESOURCE })
     }
 
-    /// R: the request is no longer the driver's.
-    pub(crate) fn emit_requeue(&mut self, c: usize, rq: u32) {
-        let r = &self.rqs[rq];
+    /// R: the request is no longer the driver's. `started`: it had its D.
+    pub(super) fn emit_requeue(&mut self, c: usize, rq: u32, started: bool) {
+        let now = self.now;
+        let r = &mut self.rqs[rq];
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        self.stats.queues[queue as usize].requeued += 1;
+        if started {
+            r.refused_ns += now - r.d_ns;
+            self.stats.put_back(queue, now);
+        } else {
+            self.stats.queues[queue as usize].requeued += 1;
+        }
         self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
     }
 
@@ -310,7 +317,7 @@ impl Sim {
         let Driver::Scsi(host) = self.queues[queue as usize].driver else {
             unreachable!("queue {queue} is no LUN");
         };
-        let lock = self.hosts[host as usize].lock;
+        let lock = self.hosts[host as usize].host_lock;
         match pc {
             // The switch to the kworker takes its time first.
             0 => {

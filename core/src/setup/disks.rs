@@ -62,7 +62,9 @@ impl Builder<'_> {
                         (self.devices.len() as u16 - 1, self.hosts.len() as u16)
                     });
                     if self.hosts.len() <= host as usize {
-                        self.host(true);
+                        // The pool of the legacy path says nothing about the adapter.
+                        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
+                        self.host(true, config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags));
                     }
                     lun += 1;
                     (device, Driver::Scsi(host), lun - 1)
@@ -73,7 +75,9 @@ impl Builder<'_> {
                     self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
                     let host = match debug_host {
                         Some(host) => host,
-                        None => *debug_host.insert(self.host(false)),
+                        None => {
+                            *debug_host.insert(self.host(false, config.nr_tags.unwrap_or(preset.nr_tags)))
+                        }
                     };
                     (self.devices.len() as u16 - 1, Driver::Scsi(host), 0)
                 }
@@ -88,12 +92,22 @@ impl Builder<'_> {
     }
 
     /// A SCSI host: an adapter, or scsi_debug's.
-    fn host(&mut self, adapter: bool) -> u16 {
+    fn host(&mut self, adapter: bool, can_queue: u32) -> u16 {
         let mut line = |name: &str| self.object(name, name.into(), ObjectKind::Line, Site::Host);
         let (host_line, fw_line) = (line("shost->host_busy"), line("instance->fw_outstanding"));
-        let lock = self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
+        let host_lock =
+            self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
         let starved = VecDeque::new();
-        self.hosts.push(Host { adapter, host_busy: 0, blocked: 0, starved, lock, host_line, fw_line });
+        self.hosts.push(Host {
+            adapter,
+            host_busy: 0,
+            can_queue,
+            blocked: 0,
+            starved,
+            host_lock,
+            host_line,
+            fw_line,
+        });
         self.hosts.len() as u16 - 1
     }
 
@@ -110,18 +124,24 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
+        let path = self.path(config, driver)?;
         let nr_cpus = self.machine.cpus();
-        let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
-            0 => nr_cpus,
-            n => n,
-        });
+        let wanted = match (path, config.nr_hw_queues, preset.nr_hw_queues) {
+            (Path::Legacy, ..) => 1,
+            (Path::Mq, Some(n), _) => n,
+            (Path::Mq, None, 0) => nr_cpus,
+            (Path::Mq, None, n) => n,
+        };
+        if path == Path::Legacy && config.nr_hw_queues.is_some() {
+            self.warnings.push(format!("{name}: nr_hw_queues concerns the blk-mq path only"));
+        }
         check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
         let nr = wanted.min(nr_cpus);
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
-        let scheduler = self.scheduler(config, nr, host_tags)?;
+        let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -138,8 +158,8 @@ impl Builder<'_> {
         check(config.every_nth != 1, &field("every_nth"), || {
             "must be 0 (never) or at least 2: a driver that refuses everything never ends".into()
         })?;
-        if config.every_nth > 0 && preset.queue_depth.is_none() {
-            self.warnings.push(format!("{name}: every_nth concerns SCSI disks only"));
+        if config.every_nth > 0 && (preset.queue_depth.is_none() || config.path == Some(Path::Legacy)) {
+            self.warnings.push(format!("{name}: every_nth concerns SCSI disks on blk-mq only"));
         }
         check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
         check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
@@ -233,11 +253,12 @@ impl Builder<'_> {
             Site::Queue(q),
         );
         let rotational = config.rotational.unwrap_or(false);
-        let elevator = match scheduler {
-            Some(row) => {
+        let elevator = match (path, scheduler) {
+            (_, None) => None,
+            (Path::Mq, Some(row)) => {
                 Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
             }
-            None => None,
+            (Path::Legacy, Some(row)) => Some(self.legacy_elevator(config, row, rotational, queue_lock)?),
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         self.queues.push(Queue {
@@ -268,6 +289,7 @@ impl Builder<'_> {
             requeue_work: QueueWork::default(),
             ref_line,
             queue_lock,
+            legacy: (path == Path::Legacy).then(|| Legacy::new(nr_requests)),
             elevator,
             request_line,
         });
@@ -279,6 +301,7 @@ impl Builder<'_> {
         self.topology.queues.push(topology::Queue {
             name: name.clone(),
             model: preset.name.into(),
+            path,
             scheduler: scheduler.map_or("none", |row| row.name).into(),
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
@@ -289,6 +312,30 @@ impl Builder<'_> {
             units: preset.units(),
         });
         Ok(())
+    }
+
+    /// The path of a disk, if kernel and driver have it.
+    fn path(&self, config: &DeviceConfig, driver: Driver) -> Result<Path, ScenarioError> {
+        let path = config.path.unwrap_or_default();
+        let field = format!("devices.{}.path", config.name);
+        if path == Path::Legacy {
+            check(self.knobs.legacy_path, &field, || {
+                let rows = ROWS.iter().filter(|row| row.knobs.legacy_path).map(|row| row.name);
+                let rows = rows.collect::<Vec<_>>().join(", ");
+                format!(
+                    "kernel {} has no legacy path any more; choose kernel {rows} or leave path out",
+                    self.scenario.kernel
+                )
+            })?;
+            check(driver != Driver::Nvme, &field, || {
+                format!("the NVMe driver never had a legacy path; leave path out for {}", config.model)
+            })?;
+        }
+        let other = self.queues.iter().find(|q| matches!(q.driver, Driver::Scsi(_)) && q.driver == driver);
+        check(other.is_none_or(|q| q.legacy.is_some() == (path == Path::Legacy)), &field, || {
+            String::from("all volumes of one adapter take the same path")
+        })?;
+        Ok(path)
     }
 
     /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,

@@ -46,13 +46,7 @@ proptest! {
         let (report, _) = counted(&scenario);
         for q in &report.queues {
             near("aqu-sz", q.aqu_sz, q.requests_per_s * q.await_ns / 1e9, TOLERANCE);
-            // Time between D and C; a request that was put back has been in the device before that, too.
-            let due = q.requests_per_s * q.phases.d2c_ns / 1e9;
-            if q.requeued == 0 {
-                near("in flight", q.in_flight, due, TOLERANCE);
-            } else {
-                assert!(q.in_flight >= due * (1.0 - TOLERANCE), "in flight: {}, at least {due} is due", q.in_flight);
-            }
+            near("in flight", q.in_flight, q.requests_per_s * q.phases.d2c_ns / 1e9, TOLERANCE);
         }
     }
 
