@@ -1,6 +1,6 @@
 //! The numbers of a report, counted once more from the event log: a second opinion on the report's counters.
 
-use mqscope_core::event::{BioId, Event, Kind, QueueId, RqId};
+use mqscope_core::event::{BioId, Event, Extent, Kind, Op, QueueId, RqId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One queue's numbers over the whole log.
@@ -68,10 +68,14 @@ impl Recount {
         match event.kind {
             Kind::Queue { bio, extent, .. } => _ = self.bios.insert(bio, extent.sectors),
             Kind::Reap { bio, lat_ns } => {
+                let sectors = self.bios.get(&bio).copied().unwrap_or(0);
+                if sectors == 0 {
+                    return; // a flush is no I/O of its own
+                }
                 self.ios += 1;
                 self.lat_sum_ns += lat_ns;
                 self.lat_max_ns = self.lat_max_ns.max(lat_ns);
-                self.sectors += u64::from(self.bios.get(&bio).copied().unwrap_or(0));
+                self.sectors += u64::from(sectors);
             }
             Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
@@ -99,6 +103,19 @@ impl Recount {
                 if let Some(from) = self.issued.remove(&rq) {
                     q.change(at, -1);
                     q.in_flight_ns += (at - from) as f64;
+                }
+            }
+            Kind::Complete { rq, queue, extent } if extent.op == Op::Flush => {
+                self.allocated.remove(&rq);
+                let issued = self.issued.remove(&rq).unwrap_or(at);
+                let q = &mut self.queues[usize::from(queue)];
+                q.change(at, -1);
+                q.in_flight_ns += (at - issued) as f64;
+            }
+            // The end of a flush sequence; only one without data held its tag up to here.
+            Kind::Complete { rq, queue, extent: Extent { sectors: 0, .. } } => {
+                if let Some(allocated) = self.allocated.remove(&rq) {
+                    self.queues[usize::from(queue)].held_ns += (at - allocated) as f64;
                 }
             }
             Kind::Complete { rq, queue, extent } => {

@@ -3,7 +3,7 @@
 
 use crate::block::{Driver, NONE};
 use crate::engine::agenda::Timed;
-use crate::event::Kind;
+use crate::event::{Extent, HctxId, Kind, Op};
 use crate::host::{Flow, Frame, Mode};
 use crate::kernel::CompleteIn;
 use crate::sim::Sim;
@@ -125,6 +125,12 @@ impl Sim {
             // scsi_device_unbusy
             2 => {
                 self.fetch_request(c, rq);
+                let queue = &mut self.queues[q];
+                if queue.flush_not_queued {
+                    queue.in_device -= 1;
+                    queue.flush_in_device &= self.rqs[rq].op != Op::Flush;
+                    queue.device_blocked = false;
+                }
                 if let Driver::Scsi(host) = self.queues[q].driver {
                     if self.knobs.scsi_host_busy {
                         self.touch(c, self.hosts[host as usize].host_line);
@@ -141,17 +147,36 @@ impl Sim {
             // blk_update_request: C, then the bios' ends.
             3 => {
                 let r = &self.rqs[rq];
-                let (id, extent, mut bio) = (r.id, r.extent(), r.bio_first);
-                self.stats.completed(&self.rqs[rq], self.now);
+                let (id, extent, in_flush_seq) = (r.id, r.extent(), r.in_flush_seq());
                 self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
-                while bio != NONE {
-                    let (next, io) = (self.bios[bio].next, self.bios[bio].io);
-                    self.bios.remove(bio);
-                    self.bio_end(c, io);
-                    bio = next;
-                }
                 self.charge(c, self.costs.complete / 3);
-                if self.has_elevator(q as u16) {
+                if extent.op == Op::Flush {
+                    self.stats.flushed(q as u16, self.now);
+                } else {
+                    self.stats.completed(&self.rqs[rq], self.now);
+                }
+                // Its bios end with the flush sequence.
+                if in_flush_seq || extent.op == Op::Flush {
+                    return Flow::Go(Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: true });
+                }
+                self.bios_end(c, rq);
+                if self.rqs[rq].in_sched {
+                    return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
+                }
+                Flow::Pay(frame(4))
+            }
+            // The end of a flush sequence: C once more, without sectors (blk_flush_complete_seq).
+            7 => {
+                let r = &self.rqs[rq];
+                let (id, extent) = (r.id, r.extent());
+                if extent.sectors == 0 {
+                    self.stats.released(q as u16, self.now);
+                }
+                let extent = Extent { sectors: 0, ..extent };
+                self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
+                self.bios_end(c, rq);
+                self.charge(c, self.costs.complete / 3);
+                if self.rqs[rq].in_sched {
                     return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
                 }
                 Flow::Pay(frame(4))
@@ -159,25 +184,40 @@ impl Sim {
             // Free the request: tags, waiters, restarts.
             4 => {
                 let (id, tag, sched_tag) = (self.rqs[rq].id, self.rqs[rq].tag, self.rqs[rq].sched_tag);
-                self.emit(c, Kind::TagFree { rq: id, hctx, tag });
-                self.put_tag(c, hctx, tag);
+                // With a scheduler a flush without data never had a driver tag, and data of a sequence gave its own back.
+                if tag != NONE {
+                    self.emit(c, Kind::TagFree { rq: id, hctx, tag });
+                    self.put_tag(c, hctx, tag);
+                }
                 if sched_tag != NONE {
                     self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
                     self.put_sched_tag(c, hctx, sched_tag);
                 }
                 self.rqs.remove(rq);
-                let queue = q as u16;
-                // From here on the frame's `rq` names the queue and hctx, as the request is gone.
-                if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
-                    return Flow::Call(
-                        self.after_free(c, queue),
-                        Frame::RunHwQueue { pc: 0, hctx, run_async: true },
-                    );
-                }
-                Flow::Go(self.after_free(c, queue))
+                self.completed(c, hctx)
             }
             _ => unreachable!("complete has no step {pc}"),
         }
+    }
+
+    /// All bios of a request end.
+    fn bios_end(&mut self, c: usize, rq: u32) {
+        let mut bio = self.rqs[rq].bio_first;
+        while bio != NONE {
+            let (next, io) = (self.bios[bio].next, self.bios[bio].io);
+            self.bios.remove(bio);
+            self.bio_end(c, io);
+            bio = next;
+        }
+    }
+
+    /// What follows a completion: the hctx runs again if a run is owed (`blk_mq_sched_restart`).
+    pub(crate) fn completed(&mut self, c: usize, hctx: HctxId) -> Flow {
+        let queue = self.hctxs[hctx as usize].queue;
+        if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
+            return Flow::Call(self.after_free(c, queue), Frame::RunHwQueue { pc: 0, hctx, run_async: true });
+        }
+        Flow::Go(self.after_free(c, queue))
     }
 
     /// `scsi_starved_list_run`: whoever the full host refused gets its turn.

@@ -201,6 +201,18 @@ choice! {
 }
 
 choice! {
+    /// Whether a pending flush waits while data of other flush sequences is at the device, up to 5 s (`blk_kick_flush`).
+    FlushDefer {
+        /// Only without a scheduler (until 4.20).
+        WithoutScheduler = "without-scheduler",
+        /// Only with one (5.0 to 5.13; the test was turned round by mistake).
+        WithScheduler = "with-scheduler",
+        /// Always (5.14+).
+        Always = "always",
+    }
+}
+
+choice! {
     /// How many requests a run takes from the elevator before it sends them (`__blk_mq_do_dispatch_sched`).
     ElevatorDispatch {
         /// One, sent at once.
@@ -463,6 +475,17 @@ knobs! {
     deadline_async_depth: DeadlineDepth,
     /// kyber's statistics and domains.
     kyber_stats: KyberStats,
+    /// Whether a pending flush waits while data of other flush sequences is at the device, up to 5 s (blk_kick_flush).
+    flush_defer: FlushDefer,
+    /// FUA writes that need no flush, and data of flush sequences, are normal requests: plug, scheduler, ctx lists
+    /// (blk_insert_flush returns false, 6.5+). Before, they went to hctx->dispatch.
+    flush_data_normal: bool,
+    /// A FUA write that needs no flush is issued at once by its submitter (blk_insert_flush, 5.16+). Before, each
+    /// submission of a flush or FUA write left the run of the hctx to a kworker.
+    flush_runs_inline: bool,
+    /// Without a scheduler, the requests of a flush sequence go through the ctx lists, with an I (blk_mq_requeue_work
+    /// until 4.14).
+    flush_through_ctx: bool,
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
 }

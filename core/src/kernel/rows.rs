@@ -72,6 +72,10 @@ const K4_14: Knobs = Knobs {
     deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
+    flush_defer: FlushDefer::WithoutScheduler,
+    flush_data_normal: false,
+    flush_runs_inline: false,
+    flush_through_ctx: true,
     bfq_queue_lock: true,
 };
 
@@ -80,6 +84,7 @@ const K4_15: Knobs = Knobs {
     run_tests_pending: true,
     scsi_budget_first: true,
     elevator_has_work: true,
+    flush_through_ctx: false,
     ..K4_14
 };
 
@@ -108,6 +113,7 @@ const K5_4: Knobs = Knobs {
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
     elevator_before_direct: true,
+    flush_defer: FlushDefer::WithScheduler,
     ..K4_19
 };
 
@@ -152,6 +158,8 @@ const K6_1: Knobs = Knobs {
     deadline_prio: DeadlinePrio::Ageing,
     deadline_next: DeadlineNext::Pointer,
     deadline_async_depth: DeadlineDepth::PreviousNrRequests,
+    flush_defer: FlushDefer::Always,
+    flush_runs_inline: true,
     ..K5_10
 };
 
@@ -161,6 +169,7 @@ const K6_12: Knobs = Knobs {
     deadline_next: DeadlineNext::Position,
     deadline_async_depth: DeadlineDepth::NrRequests,
     bfq_queue_lock: false,
+    flush_data_normal: true,
     ..K6_1
 };
 

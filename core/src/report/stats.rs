@@ -107,6 +107,8 @@ pub(crate) struct QueueStats {
     pub runs: u64,
     pub empty_runs: u64,
     pub tag_waits: u64,
+    /// Flush requests completed.
+    pub flushes: u64,
     /// Calls that armed a delayed run of all hctxs.
     pub delayed_runs: u64,
 }
@@ -173,6 +175,22 @@ impl Stats {
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].in_flight.add(now_ns);
+    }
+
+    /// A flush without data gave its tag back; it counts as no request.
+    pub(crate) fn released(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].allocated.remove(now_ns);
+    }
+
+    /// A flush request came back from the device.
+    pub(crate) fn flushed(&mut self, queue: u16, now_ns: u64) {
+        self.put_back(queue, now_ns);
+        self.queues[queue as usize].flushes += 1;
+    }
+
+    /// The device refused a command that was issued.
+    pub(crate) fn put_back(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].in_flight.remove(now_ns);
     }
 
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {

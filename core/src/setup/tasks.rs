@@ -26,7 +26,21 @@ impl Builder<'_> {
                                 format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1)
                             })?;
                         }
-                        BatchStep::Submit(ios) => {
+                        BatchStep::Fsync(disk) => {
+                            check(usize::from(*disk) < self.queues.len(), &field, || {
+                                format!("there is no disk {disk}")
+                            })?;
+                        }
+                        BatchStep::Submit(ios) | BatchStep::Discard(ios) => {
+                            let discards = matches!(step, BatchStep::Discard(_));
+                            let fits = |op| match op {
+                                Op::Read | Op::Write => !discards,
+                                Op::Discard => discards,
+                                Op::Flush => false,
+                            };
+                            check(ios.iter().all(|io| fits(io.op)), &field, || {
+                                String::from("a call reads and writes, or it discards")
+                            })?;
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {
                                     return Err(wrong(field, format!("there is no disk {}", io.device)));
@@ -216,6 +230,9 @@ impl Builder<'_> {
                 since_think: 0,
                 draining: false,
                 step: 0,
+                call: 0,
+                unsynced: 0,
+                block: (0, 0, 0),
             },
         }
     }

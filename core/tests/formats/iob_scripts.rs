@@ -121,7 +121,7 @@ fn any_step() -> impl Strategy<Value = BatchStep> {
 proptest! {
     #[test]
     fn what_is_printed_is_read_back(steps in prop::collection::vec(any_step(), 0..30)) {
-        let script = BatchScript { name: TASK_NAME.into(), steps };
+        let script = BatchScript { name: TASK_NAME.into(), dsync: false, steps };
         let parsed = iob::parse(iob::print(&script).as_bytes()).expect("printed text is right");
         prop_assert_eq!(parsed.script, script);
         prop_assert!(parsed.warnings.is_empty());

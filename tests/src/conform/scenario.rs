@@ -2,7 +2,7 @@
 
 use super::recording::{Device, Job, Line, Recording};
 use mqscope_core::format::{fio, iob};
-use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
+use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError, WriteCache};
 use mqscope_core::topology::Topology;
 use mqscope_core::workload::{BatchStep, Pattern, Workload};
 use std::collections::BTreeMap;
@@ -103,6 +103,7 @@ fn batch(recording: &Recording, script: &str) -> Result<Workload, Refusal> {
         return Err(Refusal::Broken(format!("job.iob uses {used} disks, meta.toml has {there}")));
     }
     let mut script = parsed.script;
+    script.dsync |= recording.meta.command.split_whitespace().any(|word| word == "-d");
     let again = script.steps.clone();
     script.steps.push(BatchStep::Wait);
     script.steps.extend(again);
@@ -128,9 +129,6 @@ fn jobs(recording: &Recording, text: &str) -> Result<(Workload, Option<bool>), R
 
 /// The first thing in the recording that the simulator has no word for.
 fn lacks(recording: &Recording) -> Option<String> {
-    if recording.meta.command.split_whitespace().any(|word| word == "-d") {
-        return Some(String::from("O_DSYNC (FUA writes)"));
-    }
     if recording.trace.iter().any(|line| line.letter == "R") {
         return Some(String::from("a driver that answers busy"));
     }
@@ -154,6 +152,13 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
         nomerges: recorded.nomerges,
         rq_affinity: recorded.rq_affinity,
         max_sectors_kb: Some(recorded.max_sectors_kb),
+        max_segments: Some(recorded.max_segments),
+        write_cache: Some(match recorded.write_cache.as_str() {
+            "write back" => WriteCache::WriteBack,
+            _ => WriteCache::WriteThrough,
+        }),
+        fua: Some(recorded.fua == 1),
+        flush_not_queued: Some(recorded.how_made.contains("ahci")),
         completion_ns: fixed_ns,
         completions_ns,
         size: Some(recorded.size_sectors * SECTOR),
@@ -193,18 +198,24 @@ fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
     // Blocks, index and the time from which on it counts.
     let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
     let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
+    // A flush has no blocks, whatever sector is printed for it, and no command completes with the C that ends a flush
+    // sequence.
+    let is_flush = |line: &Line| matches!(line.rwbs.as_str(), "FN" | "FF");
+    let blocks = |line: &Line| line.extent.filter(|_| !is_flush(line));
+    let ends_sequence = |line: &Line| !is_flush(line) && line.extent.is_none_or(|(_, sectors)| sectors == 0);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
+            "C" if ends_sequence(line) => {}
             "D" => {
                 if open.is_empty() {
                     (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
                 let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
-                open.push((line.extent, times.len(), since_ns));
+                open.push((blocks(line), times.len(), since_ns));
                 times.push(0);
             }
             "C" => {
-                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
+                let Some(at) = open.iter().position(|(extent, ..)| *extent == blocks(line)) else { continue };
                 let (_, index, since_ns) = open.remove(at);
                 let mut time_ns = line.at_ns - since_ns;
                 if since == Since::Busy {

@@ -54,6 +54,7 @@ impl Setup {
                 self.sectors.iter().map(|s| BatchIo { op: Op::Write, device: 0, offset: s * 512, len: 4096 });
             Workload::Batch(BatchScript {
                 name: "iob".into(),
+                dsync: false,
                 steps: vec![BatchStep::Cpu(1), BatchStep::Submit(ios.collect()), BatchStep::Wait],
             })
         } else {

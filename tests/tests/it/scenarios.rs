@@ -184,6 +184,6 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
     // At least one call, so that there is something to check.
     (vec(step, 0..12), submit).prop_map(|(mut steps, last)| {
         steps.extend([last, BatchStep::Wait]);
-        BatchScript { name: "iob".into(), steps }
+        BatchScript { name: "iob".into(), dsync: false, steps }
     })
 }
