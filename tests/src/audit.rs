@@ -73,9 +73,9 @@ impl Audit {
         self.requests.len()
     }
 
-    /// Bios seen.
+    /// Bios with data seen.
     pub fn bios(&self) -> usize {
-        self.bios.len()
+        self.bios.values().filter(|bio| bio.sectors > 0).count()
     }
 
     /// All violations of a run whose workload has ended and whose queues are empty.

@@ -28,6 +28,8 @@ pub struct QueueCount {
     pub runs: u64,
     /// Those that sent nothing.
     pub empty_runs: u64,
+    /// Flush requests completed; they are in no other number but R and runs.
+    pub flushes: u64,
     /// Tasks that found no tag.
     pub tag_waits: u64,
     now: u32,
@@ -88,10 +90,10 @@ impl Recount {
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;
             }
-            Kind::Insert { rq, queue, .. } => {
+            Kind::Insert { rq, queue, extent, .. } if extent.op != Op::Flush => {
                 self.queues[usize::from(queue)].inserted += u64::from(self.inserted.insert(rq));
             }
-            Kind::Issue { rq, queue, .. } => {
+            Kind::Issue { rq, queue, extent, .. } if extent.op != Op::Flush => {
                 self.issued.insert(rq, at);
                 let q = &mut self.queues[usize::from(queue)];
                 q.change(at, 1);
@@ -105,19 +107,11 @@ impl Recount {
                     q.in_flight_ns += (at - from) as f64;
                 }
             }
-            Kind::Complete { rq, queue, extent } if extent.op == Op::Flush => {
-                self.allocated.remove(&rq);
-                let issued = self.issued.remove(&rq).unwrap_or(at);
-                let q = &mut self.queues[usize::from(queue)];
-                q.change(at, -1);
-                q.in_flight_ns += (at - issued) as f64;
+            Kind::Complete { queue, extent, .. } if extent.op == Op::Flush => {
+                self.queues[usize::from(queue)].flushes += 1;
             }
-            // The end of a flush sequence; only one without data held its tag up to here.
-            Kind::Complete { rq, queue, extent: Extent { sectors: 0, .. } } => {
-                if let Some(allocated) = self.allocated.remove(&rq) {
-                    self.queues[usize::from(queue)].held_ns += (at - allocated) as f64;
-                }
-            }
+            // The end of a flush sequence.
+            Kind::Complete { extent: Extent { sectors: 0, .. }, .. } => {}
             Kind::Complete { rq, queue, extent } => {
                 let issued = self.issued.remove(&rq).unwrap_or(at);
                 let allocated = self.allocated.remove(&rq).unwrap_or(at);

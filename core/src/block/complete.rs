@@ -151,7 +151,7 @@ impl Sim {
                 self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
                 self.charge(c, self.costs.complete / 3);
                 if extent.op == Op::Flush {
-                    self.stats.flushed(q as u16, self.now);
+                    self.stats.queues[q].flushes += 1;
                 } else {
                     self.stats.completed(&self.rqs[rq], self.now);
                 }
@@ -169,9 +169,6 @@ impl Sim {
             7 => {
                 let r = &self.rqs[rq];
                 let (id, extent) = (r.id, r.extent());
-                if extent.sectors == 0 {
-                    self.stats.released(q as u16, self.now);
-                }
                 let extent = Extent { sectors: 0, ..extent };
                 self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
                 self.bios_end(c, rq);
@@ -241,7 +238,8 @@ impl Sim {
         }
         let queue = &mut self.queues[q as usize];
         let nr = queue.nr_hctx;
-        let runs = queue.scsi() && (self.knobs.scsi_run_all || std::mem::take(&mut queue.restarts));
+        let missed = std::mem::take(&mut queue.restarts);
+        let runs = missed || queue.scsi() && self.knobs.scsi_run_all;
         // A scan that starts behind the last hctx ends at once.
         Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr } }
     }

@@ -13,7 +13,9 @@ impl Sim {
         r.d_ns = now;
         r.issue_cpu = c as u16;
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        self.stats.issued(queue, now);
+        if extent.op != Op::Flush {
+            self.stats.issued(queue, now);
+        }
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
     }
 
@@ -79,7 +81,9 @@ impl Sim {
             self.charge(c, self.costs.null_queue_rq);
             return Flow::Pay(Frame::QueueRq { pc: 1, rq, last });
         }
-        if self.queues[self.rqs[rq].queue as usize].device_blocked {
+        let queue = &mut self.queues[self.rqs[rq].queue as usize];
+        if queue.device_blocked {
+            queue.restarts = true;
             return Flow::Ret(status::NO_BUDGET);
         }
         self.start_request(c, rq);
@@ -99,7 +103,11 @@ impl Sim {
         }
         if queue.defers(r.op) {
             queue.device_blocked = true;
-            self.stats.put_back(r.queue, self.now);
+            // Whichever hctx the command in its way belongs to, its completion lets this one try again.
+            queue.restarts = true;
+            if r.op != Op::Flush {
+                self.stats.put_back(r.queue, self.now);
+            }
             return true;
         }
         queue.in_device += 1;

@@ -18,6 +18,8 @@ const POSTFLUSH: u8 = 4;
 const ALL: u8 = PREFLUSH | DATA | POSTFLUSH;
 /// The request is in a flush sequence (`RQF_FLUSH_SEQ`).
 const ACTIVE: u8 = 8;
+/// Its data goes the way of any other request.
+const NORMAL: u8 = 16;
 
 /// A pending flush waits no longer than this for data in flight, ns (`FLUSH_PENDING_TIMEOUT`).
 const PENDING_MAX_NS: u64 = 5_000_000_000;
@@ -62,8 +64,9 @@ pub(crate) struct Requeue {
 }
 
 /// Where the requeue work puts a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum To {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum RequeueTo {
+    #[default]
     DispatchList,
     Ctx,
     Elevator,
@@ -95,8 +98,8 @@ impl Sim {
         let dropped = if queue.fua { Flags::PREFLUSH.0 } else { Flags::PREFLUSH.0 | Flags::FUA.0 };
         r.flags = Flags(r.flags.0 & !dropped).and(Flags::SYNC);
         if needed != DATA {
-            r.flush_seq = ACTIVE | ALL & !needed;
             let goes_on = self.knobs.flush_data_normal && needed == DATA | POSTFLUSH;
+            r.flush_seq = ACTIVE | ALL & !needed | if goes_on { NORMAL } else { 0 };
             let begin = Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: false };
             return Some(Flow::Call(then(if goes_on { 14 } else { 15 }), begin));
         }
@@ -165,8 +168,8 @@ impl Sim {
     }
 
     fn flush_begin(&mut self, c: usize, h: HctxId, rq: u32, ended: u32) {
-        if self.knobs.flush_data_normal && self.rqs[rq].flush_seq & ALL == PREFLUSH {
-            self.fq(h).data_in_flight += 1; // its data goes on as any other
+        if self.rqs[rq].flush_seq & NORMAL != 0 {
+            self.fq(h).data_in_flight += 1;
         } else {
             self.complete_seq(c, h, rq, 0, ended);
         }
@@ -254,6 +257,7 @@ impl Sim {
 
     /// `blk_mq_add_to_requeue_list` and the kick of its work.
     fn requeue(&mut self, c: usize, rq: u32, front: bool) {
+        self.rqs[rq].requeue_to = self.requeue_to(rq);
         let (id, q) = (self.rqs[rq].id, self.rqs[rq].queue);
         let requeue = &mut self.queues[q as usize].requeue;
         if front {
@@ -275,13 +279,13 @@ impl Sim {
         }
     }
 
-    fn requeue_to(&self, rq: u32) -> To {
+    fn requeue_to(&self, rq: u32) -> RequeueTo {
         let r = &self.rqs[rq];
         let data = self.knobs.flush_data_normal && r.op != Op::Flush;
         match self.has_elevator(r.queue) {
-            true if data => To::Elevator,
-            false if data || self.knobs.flush_through_ctx => To::Ctx,
-            _ => To::DispatchList,
+            true if data => RequeueTo::Elevator,
+            false if data || self.knobs.flush_through_ctx => RequeueTo::Ctx,
+            _ => RequeueTo::DispatchList,
         }
     }
 
@@ -344,25 +348,24 @@ impl Sim {
 
     fn requeue_lock_of(&self, rq: u32) -> ObjectId {
         let r = &self.rqs[rq];
-        match self.requeue_to(rq) {
-            To::DispatchList => self.hctxs[r.hctx as usize].lock,
-            To::Ctx => self.ctxs[self.ctx_index(r.queue, r.cpu as usize) as usize].lock,
-            To::Elevator => self.insert_lock(r.queue, r.hctx, r.cpu),
+        match r.requeue_to {
+            RequeueTo::DispatchList => self.hctxs[r.hctx as usize].lock,
+            RequeueTo::Ctx => self.ctxs[self.ctx_index(r.queue, r.cpu as usize) as usize].lock,
+            RequeueTo::Elevator => self.insert_lock(r.queue, r.hctx, r.cpu),
         }
     }
 
     fn requeue_insert(&mut self, c: usize, rq: u32) {
-        let to = self.requeue_to(rq);
         let now = self.now;
         let r = &mut self.rqs[rq];
         let (id, queue, hctx, cpu, extent) = (r.id, r.queue, r.hctx, r.cpu, r.extent());
-        match to {
-            To::DispatchList => {
+        match r.requeue_to {
+            RequeueTo::DispatchList => {
                 self.hctxs[hctx as usize].dispatch.push_front(rq);
                 self.emit(c, Kind::DispatchListAdd { rq: id, hctx });
                 self.charge(c, self.costs.ctx_insert);
             }
-            To::Ctx => {
+            RequeueTo::Ctx => {
                 r.i_ns = now;
                 let ctx = self.ctx_index(queue, cpu as usize) as usize;
                 if extent.op == Op::Flush {
@@ -374,7 +377,7 @@ impl Sim {
                 self.set_pending(c, hctx, cpu);
                 self.charge(c, self.costs.ctx_insert);
             }
-            To::Elevator => self.elv_insert_one(c, rq, true),
+            RequeueTo::Elevator => self.elv_insert_one(c, rq, true),
         }
     }
 }

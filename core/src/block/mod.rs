@@ -17,7 +17,7 @@ mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
-pub(crate) use flush::{FlushQueue, Requeue};
+pub(crate) use flush::{FlushQueue, Requeue, RequeueTo};
 pub(crate) use sbitmap::Tags;
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -115,6 +115,7 @@ pub(crate) struct Request {
     pub in_host: bool,
     /// Steps of a flush sequence that are done; 0 outside of one.
     pub flush_seq: u8,
+    pub requeue_to: RequeueTo,
     /// The scheduler knows it.
     pub in_sched: bool,
 }

@@ -1,7 +1,7 @@
 //! Submission of a bio: split, merge, request, and the way it goes from there
 //! (`blk_mq_make_request` up to 5.8, `blk_mq_submit_bio` since).
 
-use crate::block::{Bio, NONE, Request, segments};
+use crate::block::{Bio, NONE, Request, RequeueTo, segments};
 use crate::event::{Extent, Flags, HctxId, Kind};
 use crate::host::{Flow, Frame, Runnable};
 use crate::kernel::{DirectUnplugged, FullPlug};
@@ -251,11 +251,14 @@ impl Sim {
             budget_word: 0,
             in_host: false,
             flush_seq: 0,
+            requeue_to: RequeueTo::default(),
             in_sched: false,
         };
         let (id, q, bio_id) = (rq.id, rq.queue, io.id);
         let slot = self.rqs.add(rq);
-        self.stats.got_request(q, self.now);
+        if self.rqs[slot].sectors > 0 {
+            self.stats.got_request(q, self.now);
+        }
         let bio = bio_id;
         self.emit(
             c,

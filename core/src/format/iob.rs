@@ -7,6 +7,7 @@
 //! cpu 1                    move the thread to CPU 1
 //! b r@100+4 w1@300+8       one io_submit call: read 4 KiB at KiB 100 of disk 0, write 8 KiB at KiB 300 of disk 1
 //! b d@0+1024               one BLKDISCARD call for each operation; such a line has no others
+//! b c@8+4                  the same, with writes as a journal writes its commit record (PREFLUSH and FUA)
 //! fsync                    of disk 0, when all that was submitted has completed ('fsync 1': of disk 1)
 //! wait                     until all that was submitted has completed
 //! sleep 500                microseconds
@@ -52,7 +53,9 @@ impl Parsed {
     /// Number of disks the script needs: the highest index used, plus one.
     pub fn devices(&self) -> u16 {
         let most = |step: &BatchStep| match step {
-            BatchStep::Submit(ios) | BatchStep::Discard(ios) => ios.iter().map(|io| io.device + 1).max(),
+            BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                ios.iter().map(|io| io.device + 1).max()
+            }
             BatchStep::Fsync(disk) => Some(disk + 1),
             BatchStep::Cpu(_) | BatchStep::Wait | BatchStep::Sleep(_) => None,
         };
@@ -98,9 +101,15 @@ pub fn print(script: &BatchScript) -> String {
             }
             BatchStep::Fsync(0) => out.push_str("fsync"),
             BatchStep::Fsync(disk) => _ = write!(out, "fsync {disk}"),
-            BatchStep::Submit(ios) | BatchStep::Discard(ios) => {
+            BatchStep::Submit(ios) => {
                 out.push('b');
-                ios.iter().for_each(|io| print_io(&mut out, io));
+                let letter = |io: &BatchIo| if io.op == Op::Read { 'r' } else { 'w' };
+                ios.iter().for_each(|io| print_io(&mut out, letter(io), io));
+            }
+            BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                out.push('b');
+                let letter = if matches!(step, BatchStep::Discard(_)) { 'd' } else { 'c' };
+                ios.iter().for_each(|io| print_io(&mut out, letter, io));
             }
         }
         out.push('\n');
@@ -108,13 +117,8 @@ pub fn print(script: &BatchScript) -> String {
     out
 }
 
-fn print_io(out: &mut String, io: &BatchIo) {
-    out.push_str(match io.op {
-        Op::Read => " r",
-        Op::Write => " w",
-        Op::Discard => " d",
-        Op::Flush => " f", // no script has one
-    });
+fn print_io(out: &mut String, letter: char, io: &BatchIo) {
+    out.extend([' ', letter]);
     if io.device > 0 {
         _ = write!(out, "{}", io.device);
     }
@@ -276,21 +280,26 @@ impl Reader {
                         line,
                         op,
                         message,
-                        "An operation is (r|w|d)[DISK]@OFFSET+LENGTH in KiB.",
+                        "An operation is (r|w|d|c)[DISK]@OFFSET+LENGTH in KiB.",
                     );
                 }
             }
         }
-        match ios.iter().filter(|io| io.op == Op::Discard).count() {
-            0 => self.steps.push(BatchStep::Submit(ios)),
-            n if n == ios.len() => self.steps.push(BatchStep::Discard(ios)),
-            _ => self.error(
+        let all = |letter: char| ops.iter().all(|op| op.starts_with(letter));
+        if all('d') {
+            self.steps.push(BatchStep::Discard(ios));
+        } else if all('c') {
+            self.steps.push(BatchStep::Commit(ios));
+        } else if let Some(alone) = ops.iter().find(|op| op.starts_with(['d', 'c'])) {
+            self.error(
                 index,
                 line,
-                "",
-                "A discard is a call of its own and cannot stand among reads and writes.",
-                "Write the discards on a line of their own.",
-            ),
+                alone,
+                format!("'{}' is a call of its own.", quote(alone)),
+                "Write discards on a line of their own, and commit records, too.",
+            );
+        } else {
+            self.steps.push(BatchStep::Submit(ios));
         }
     }
 }
@@ -311,9 +320,9 @@ fn disk_number(word: &str) -> Option<u16> {
 fn io(word: &str) -> Result<BatchIo, String> {
     let (op, rest) = match word.split_at_checked(1) {
         Some(("r", rest)) => (Op::Read, rest),
-        Some(("w", rest)) => (Op::Write, rest),
+        Some(("w" | "c", rest)) => (Op::Write, rest),
         Some(("d", rest)) => (Op::Discard, rest),
-        _ => return Err("it starts with none of r, w and d.".into()),
+        _ => return Err("it starts with none of r, w, d and c.".into()),
     };
     let (device, rest) = rest.split_once('@').ok_or("the '@' before the offset is missing.")?;
     let (offset, len) = rest.split_once('+').ok_or("the '+' before the length is missing.")?;

@@ -387,6 +387,9 @@ knobs! {
     aio_plug_above: u32,
     /// Which direct I/Os plug their own bios (__blkdev_direct_IO; all of them as recorded on 6.18).
     dio_plug: DioPlug,
+    /// A write call to a block device plugs its bios, and a synchronous one sleeps with that plug (blkdev_write_iter, until
+    /// 6.5).
+    write_plug: bool,
     /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
     dispatch_mode: DispatchMode,
     /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).

@@ -30,6 +30,7 @@ const K4_14: Knobs = Knobs {
     limited_plug_traced: false,
     aio_plug_above: 0,
     dio_plug: DioPlug::Large,
+    write_plug: true,
     dispatch_mode: DispatchMode::TakeAll,
     dispatch_busy: false,
     direct_unplugged: DirectUnplugged::MqSync,
@@ -170,6 +171,7 @@ const K6_12: Knobs = Knobs {
     deadline_async_depth: DeadlineDepth::NrRequests,
     bfq_queue_lock: false,
     flush_data_normal: true,
+    write_plug: false,
     ..K6_1
 };
 

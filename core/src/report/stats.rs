@@ -89,7 +89,7 @@ impl Level {
 /// What the block layer saw of one queue.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct QueueStats {
-    /// Requests between G and C, and between D and C.
+    /// Requests between G and C, and between D and C. Flushes are in none of these numbers but their own.
     pub allocated: Level,
     pub in_flight: Level,
     pub requests: u64,
@@ -175,17 +175,6 @@ impl Stats {
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].in_flight.add(now_ns);
-    }
-
-    /// A flush without data gave its tag back; it counts as no request.
-    pub(crate) fn released(&mut self, queue: u16, now_ns: u64) {
-        self.queues[queue as usize].allocated.remove(now_ns);
-    }
-
-    /// A flush request came back from the device.
-    pub(crate) fn flushed(&mut self, queue: u16, now_ns: u64) {
-        self.put_back(queue, now_ns);
-        self.queues[queue as usize].flushes += 1;
     }
 
     /// The device refused a command that was issued.

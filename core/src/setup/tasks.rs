@@ -31,15 +31,14 @@ impl Builder<'_> {
                                 format!("there is no disk {disk}")
                             })?;
                         }
-                        BatchStep::Submit(ios) | BatchStep::Discard(ios) => {
-                            let discards = matches!(step, BatchStep::Discard(_));
-                            let fits = |op| match op {
-                                Op::Read | Op::Write => !discards,
-                                Op::Discard => discards,
-                                Op::Flush => false,
+                        BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                            let fits = |op| match step {
+                                BatchStep::Discard(_) => op == Op::Discard,
+                                BatchStep::Commit(_) => op == Op::Write,
+                                _ => matches!(op, Op::Read | Op::Write),
                             };
                             check(ios.iter().all(|io| fits(io.op)), &field, || {
-                                String::from("a call reads and writes, or it discards")
+                                String::from("submit reads and writes, discard discards, commit writes")
                             })?;
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {

@@ -1,7 +1,6 @@
 //! The batch thread: exact `io_submit` calls, one line of the script each.
 
-use crate::event::Kind;
-use crate::event::Sleep;
+use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
 use crate::workload::{BatchIo, BatchStep, Workload};
@@ -45,7 +44,7 @@ impl Sim {
                         let io = self.new_fsync(t, *disk);
                         Flow::Call(frame(6), Frame::SyncCall { pc: 0, io, nested: false })
                     }
-                    Some(BatchStep::Discard(_)) => {
+                    Some(BatchStep::Discard(_) | BatchStep::Commit(_)) => {
                         self.tasks[t].program.call = 0;
                         Flow::Go(frame(7))
                     }
@@ -92,20 +91,25 @@ impl Sim {
                 Flow::Sleep(frame(5), Sleep::Io)
             }
             6 => Flow::Pay(frame(0)),
-            // BLKDISCARD for each extent in turn.
+            // One call for each extent.
             7 => {
                 let at = self.tasks[t].program.step as usize - 1;
-                let Some(BatchStep::Discard(extents)) = script.steps.get(at) else {
-                    unreachable!("step {at} is a discard");
+                let Some(BatchStep::Discard(extents) | BatchStep::Commit(extents)) = script.steps.get(at)
+                else {
+                    unreachable!("step {at} is made of such calls");
                 };
-                let Some(&BatchIo { device, offset, len, .. }) =
+                let Some(&BatchIo { op, device, offset, len }) =
                     extents.get(self.tasks[t].program.call as usize)
                 else {
                     return Flow::Go(frame(0));
                 };
                 self.tasks[t].program.call += 1;
                 self.tasks[t].program.ios += 1;
-                let io = self.new_discard(t, device, offset, len);
+                let io = if op == Op::Discard {
+                    self.new_discard(t, device, offset, len)
+                } else {
+                    self.new_commit(t, device, offset, len)
+                };
                 Flow::Call(frame(8), Frame::SyncCall { pc: 0, io, nested: false })
             }
             8 => Flow::Pay(frame(7)),

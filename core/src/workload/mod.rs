@@ -271,6 +271,8 @@ pub enum BatchStep {
     Fsync(u16),
     /// One BLKDISCARD call for each; each sleeps until it is done.
     Discard(Vec<BatchIo>),
+    /// Writes as a journal writes its commit record: each after a flush, past the cache, and waited for.
+    Commit(Vec<BatchIo>),
 }
 
 /// One I/O of a batch.

@@ -103,6 +103,11 @@ impl Sim {
         self.new_io(t, queue, Op::Write, Flags::PREFLUSH, 0, 0)
     }
 
+    /// The write of a journal's commit record (REQ_PREFLUSH and REQ_FUA).
+    pub(crate) fn new_commit(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
+        self.new_io(t, queue, Op::Write, Flags::PREFLUSH.and(Flags::FUA), offset, len.max(512))
+    }
+
     /// BLKDISCARD of a part of a disk.
     pub(crate) fn new_discard(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
         self.new_io(t, queue, Op::Discard, Flags::NONE, offset, len.max(512))
@@ -225,9 +230,11 @@ impl Sim {
                 // A plug that is open here is the I/O's own.
                 if next == 0 && self.tasks[t].plug.active {
                     self.tasks[t].plug.active = false;
+                    // A synchronous write sleeps inside blkdev_write_iter.
+                    let from_schedule = self.engine(t) == Engine::Psync && self.write_plug(t);
                     return Flow::Call(
                         frame(4, next),
-                        Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
+                        Frame::FlushPlug { pc: 0, from_schedule, list: NONE, group: 0 },
                     );
                 }
                 self.io_submit(c, 4, next)
@@ -266,8 +273,15 @@ impl Sim {
         match self.knobs.dio_plug {
             DioPlug::All => true,
             DioPlug::Async if self.engine(t) != Engine::Psync => true,
+            _ if self.write_plug(t) => true,
             _ => self.tasks[t].prepared.front().is_some_and(large),
         }
+    }
+
+    /// Whether the I/O under way is a write call that plugs.
+    fn write_plug(&self, t: usize) -> bool {
+        self.knobs.write_plug
+            && self.tasks[t].prepared.front().is_some_and(|&io| self.ios[io].op == Op::Write)
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.

@@ -59,8 +59,7 @@ impl Setup {
             })
         } else {
             Workload::Jobs(vec![JobSpec {
-                engine: Engine::Psync,
-                rwmixread: 0,
+                engine: Engine::Psync, // a read: a write call to a block device plugs
                 io_size: Some(mqscope_core::workload::Amount::Bytes(4096)),
                 ..JobSpec::default()
             }])
