@@ -390,6 +390,8 @@ knobs! {
     /// A write call to a block device plugs its bios, and a synchronous one sleeps with that plug (blkdev_write_iter, until
     /// 6.5).
     write_plug: bool,
+    /// Reads of pread and preadv carry REQ_SYNC, as submit_bio_wait sets it (__blkdev_direct_IO_simple, 5.17+).
+    psync_sync: bool,
     /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
     dispatch_mode: DispatchMode,
     /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).

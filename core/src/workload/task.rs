@@ -116,7 +116,10 @@ impl Sim {
     fn new_io(&mut self, t: usize, queue: u16, op: Op, also: Flags, offset: u64, len: u32) -> u32 {
         self.next_bio += 1;
         let Extent { flags, .. } = Extent::new(op, 0, 0);
-        let flags = flags.and(also);
+        let mut flags = flags.and(also);
+        if self.knobs.psync_sync && self.engine(t) == Engine::Psync {
+            flags = flags.and(Flags::SYNC);
+        }
         self.ios.add(Io {
             id: self.next_bio,
             task: t as TaskId,
@@ -192,9 +195,11 @@ impl Sim {
                     Engine::IoUring => n > URING_PLUG_ABOVE,
                     Engine::Psync => false,
                 };
+                let announces = self.engine(t) == Engine::IoUring;
                 let plug = &mut self.tasks[t].plug;
                 plug.active = plugs;
-                plug.announced = if plugs { n } else { 0 };
+                // Only io_uring says how many will come (blk_start_plug_nr_ios).
+                plug.announced = if announces && plugs { n } else { 0 };
                 for i in 0..self.tasks[t].prepared.len() {
                     let io = self.tasks[t].prepared[i];
                     self.ios[io].start_ns = self.now;
@@ -205,6 +210,11 @@ impl Sim {
             1 => {
                 if self.tasks[t].prepared.is_empty() {
                     return self.io_submit(c, 5, next);
+                }
+                // Reading the next iocb may fault, so it is a point where a kworker gets its turn (voluntary preemption,
+                // might_fault); the plug stays.
+                if self.should_yield(c) {
+                    return Flow::Yield(frame(1, next));
                 }
                 let per_io = match self.engine(t) {
                     Engine::Libaio => self.costs.aio,

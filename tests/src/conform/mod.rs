@@ -10,7 +10,7 @@
 //!   device count as one task: which of them ran is chance),
 //! - the order of D and the order of C of each device.
 //!
-//! Where several tasks ran, a recording is one of many possible interleavings. Then the [facts](facts) of the table
+//! Where several tasks ran, a recording is one of many possible interleavings. Then the [facts] of the table
 //! are compared, as far as they follow from a rule.
 //!
 //! Times are not compared: the recordings come from an emulated CPU and from timers far slower than any path.
