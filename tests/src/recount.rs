@@ -20,7 +20,7 @@ pub struct QueueCount {
     pub busy_ns: u64,
     /// Most requests between D and C.
     pub in_flight_max: u32,
-    /// Requests with an I event.
+    /// Requests with an I event that did not become part of another.
     pub inserted: u64,
     /// R events.
     pub requeued: u64,
@@ -84,6 +84,7 @@ impl Recount {
             }
             Kind::RequestMerge { gone, rq, queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;
+                self.queues[usize::from(queue)].inserted -= u64::from(self.inserted.remove(&gone));
                 let earlier = self.allocated.remove(&gone).unwrap_or(at);
                 self.allocated.entry(rq).and_modify(|kept| *kept = earlier.min(*kept));
             }

@@ -157,7 +157,12 @@ impl Sim {
                 }
                 // Its bios end with the flush sequence.
                 if in_flush_seq || extent.op == Op::Flush {
-                    return Flow::Go(Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: true });
+                    // A scheduler that knows the data hears of its end now (blk_mq_finish_request): it may hold back other data
+                    // on which the flush waits.
+                    if std::mem::take(&mut self.rqs[rq].in_sched) {
+                        return Flow::Call(frame(8), Frame::SchedCompleted { pc: 0, rq });
+                    }
+                    return self.complete(c, 8, rq, softirq);
                 }
                 self.bios_end(c, rq);
                 if self.rqs[rq].in_sched {
@@ -165,6 +170,7 @@ impl Sim {
                 }
                 Flow::Pay(frame(4))
             }
+            8 => Flow::Go(Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: true }),
             // The end of a flush sequence: C once more, without sectors (blk_flush_complete_seq).
             7 => {
                 let r = &self.rqs[rq];
@@ -173,9 +179,6 @@ impl Sim {
                 self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
                 self.bios_end(c, rq);
                 self.charge(c, self.costs.complete / 3);
-                if self.rqs[rq].in_sched {
-                    return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
-                }
                 Flow::Pay(frame(4))
             }
             // Free the request: tags, waiters, restarts.

@@ -94,6 +94,7 @@ impl Model for Hba {
             let part = Command {
                 sector: local,
                 bytes: sectors * 512,
+                fua: false, // the battery is enough for that, too
                 // Members place their data independently of each other.
                 seed: command.seed ^ (u64::from(member) + 1) << 48,
                 ..command

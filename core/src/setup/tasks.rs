@@ -142,6 +142,12 @@ impl Builder<'_> {
         for (name, ns) in times {
             check(ns <= DURATION_MAX_NS, &field(name), || format!("must be at most {DURATION_MAX_NS} ns"))?;
         }
+        let flushes = job.fsync > 0 || job.end_fsync || job.dsync;
+        if flushes && !job.files.iter().any(|&file| self.queues[file as usize].write_cache) {
+            self.warnings.push(field(
+                "fsync and sync flush nothing, as its disks have no volatile write cache (write_cache = \"write back\" gives one)",
+            ));
+        }
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }

@@ -231,7 +231,12 @@ fn a_flush_passes_the_queue_of_a_scheduler() {
                 fsync: 16,
                 ..JobSpec::default()
             };
-            let device = DeviceConfig { scheduler: row.name.into(), nr_tags: Some(2), ..disk(WithoutFua) };
+            let device = DeviceConfig {
+                scheduler: row.name.into(),
+                nr_tags: Some(2),
+                nr_requests: Some(64),
+                ..disk(WithoutFua)
+            };
             let sim = run(&scenario(kernel, device, Workload::Jobs(vec![job])));
             let kinds = sim.log().events().iter().map(|event| event.kind);
             let of_flush = |kind: &Kind| kind.subject().and_then(|s| s.1).is_some_and(|e| e.op == Op::Flush);
@@ -266,7 +271,7 @@ fn nothing_of_a_flush_is_lost_with_any_scheduler() {
                 let device =
                     DeviceConfig { scheduler: scheduler.name.into(), nr_tags: Some(3), ..disk(cache) };
                 let (sim, audit) = audited(&scenario(kernel.name, device, Workload::Jobs(vec![job])));
-                assert_eq!(sim.report().total.ios, 120, "{} on {}", scheduler.name, kernel.name);
+                assert_eq!(sim.report().total.ios, 120, "{} on {}, {cache:?}", scheduler.name, kernel.name);
                 let violations = audit.finish();
                 assert!(
                     violations.is_empty(),
