@@ -101,7 +101,7 @@ impl Sim {
             let goes_on = self.knobs.flush_data_normal && needed == DATA | POSTFLUSH;
             r.flush_seq = ACTIVE | ALL & !needed | if goes_on { NORMAL } else { 0 };
             let begin = Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: false };
-            return Some(Flow::Call(then(if goes_on { 14 } else { 15 }), begin));
+            return Some(Flow::Call(then(if goes_on { 17 } else { 18 }), begin));
         }
         if self.knobs.flush_data_normal {
             return None;
@@ -115,7 +115,7 @@ impl Sim {
             return Some(Flow::Call(then(9), insert));
         }
         // The bypass insert, then the run.
-        Some(Flow::Call(then(16), Frame::IssueDirectly { pc: 2, rq }))
+        Some(Flow::Call(then(19), Frame::IssueDirectly { pc: 2, rq }))
     }
 
     /// One step of the machinery, under the flush queue's lock: `rq` begins its sequence, or its data is done, or it is the
