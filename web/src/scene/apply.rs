@@ -245,7 +245,8 @@ impl Scene {
                 if let Some(q) = self.queues.get_mut(queue as usize).filter(|_| extent.sectors > 0) {
                     q.completed += 1;
                 }
-                if extent.op == Op::Flush {
+                // Nobody waits for the flush request itself; without a scheduler its tag is another's.
+                if extent.op == Op::Flush && !self.lists.get_mut(slot).scheduled {
                     return self.finish(slot, at);
                 }
                 self.window.at(at).bytes += u64::from(extent.sectors) * 512;
@@ -275,6 +276,9 @@ impl Scene {
                 }
                 if self.lists.get_mut(slot).scheduled {
                     self.step(slot, event, Did::TagFree, tag);
+                    if self.lists.get_mut(slot).extent.op == Op::Flush {
+                        self.finish(slot, at);
+                    }
                     return;
                 }
                 self.free(slot, event, Did::TagFree, at);
