@@ -43,10 +43,11 @@ impl Sim {
                 if let Some((queue, token)) = self.cpus[c].timer_queue.pop_front() {
                     return Flow::Call(frame(1), Frame::SchedTimer { pc: 0, queue, token });
                 }
-                if self.knobs.ipi_in_softirq {
-                    let cpu = &mut self.cpus[c];
-                    cpu.done_queue.extend(cpu.ipi_queue.drain(..));
-                } else if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                    if self.knobs.ipi_in_softirq || self.is_legacy(self.rqs[rq].queue) {
+                        self.cpus[c].done_queue.push_back(rq);
+                        return Flow::Go(frame(1));
+                    }
                     return Flow::Call(frame(1), Frame::Complete { pc: 2, rq, softirq: true });
                 }
                 self.emit(c, Kind::ContextEnd);
@@ -116,12 +117,14 @@ impl Sim {
                     self.agenda.at(at, Timed::Ipi(submitter as u16, rq));
                     return Flow::Ret(0);
                 }
-                if self.knobs.complete_in == CompleteIn::SoftIrq && self.queues[q].nr_hctx == 1 {
+                let softirq_if_single = self.knobs.complete_in == CompleteIn::SoftIrq;
+                if self.is_legacy(q as u16) || softirq_if_single && self.queues[q].nr_hctx == 1 {
                     self.cpus[c].done_queue.push_back(rq);
                     return Flow::Ret(0);
                 }
                 self.complete(c, 2, rq, softirq)
             }
+            2 if self.is_legacy(q as u16) => Flow::Go(Frame::SoftirqDone { pc: 0, rq, starved: 0 }),
             // scsi_device_unbusy
             2 => {
                 self.fetch_request(c, rq);
@@ -144,19 +147,18 @@ impl Sim {
                 self.charge(c, self.costs.complete / 3);
                 Flow::Pay(frame(3))
             }
-            // blk_update_request: C, then the bios' ends.
             3 => {
                 let r = &self.rqs[rq];
                 let (id, extent, in_flush_seq) = (r.id, r.extent(), r.in_flush_seq());
-                self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
-                self.charge(c, self.costs.complete / 3);
-                if extent.op == Op::Flush {
-                    self.stats.queues[q].flushes += 1;
-                } else {
-                    self.stats.completed(&self.rqs[rq], self.now);
-                }
                 // Its bios end with the flush sequence.
                 if in_flush_seq || extent.op == Op::Flush {
+                    self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
+                    self.charge(c, self.costs.complete / 3);
+                    if in_flush_seq {
+                        self.stats.completed(&self.rqs[rq], self.now);
+                    } else {
+                        self.stats.queues[q].flushes += 1;
+                    }
                     // A scheduler that knows the data hears of its end now (blk_mq_finish_request): it may hold back other data
                     // on which the flush waits.
                     if std::mem::take(&mut self.rqs[rq].in_sched) {
@@ -164,7 +166,7 @@ impl Sim {
                     }
                     return self.complete(c, 8, rq, softirq);
                 }
-                self.bios_end(c, rq);
+                self.update_request(c, rq);
                 if self.rqs[rq].in_sched {
                     return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
                 }
@@ -198,6 +200,16 @@ impl Sim {
             }
             _ => unreachable!("complete has no step {pc}"),
         }
+    }
+
+    /// `blk_update_request`: C, then the bios' ends.
+    pub(crate) fn update_request(&mut self, c: usize, rq: u32) {
+        let r = &self.rqs[rq];
+        let (id, queue, extent) = (r.id, r.queue, r.extent());
+        self.stats.completed(&self.rqs[rq], self.now);
+        self.emit(c, Kind::Complete { rq: id, queue, extent });
+        self.bios_end(c, rq);
+        self.charge(c, self.costs.complete / 3);
     }
 
     /// All bios of a request end.

@@ -106,7 +106,7 @@ impl Sim {
             // Whichever hctx the command in its way belongs to, its completion lets this one try again.
             queue.restarts = true;
             if r.op != Op::Flush {
-                self.stats.put_back(r.queue, self.now);
+                self.stats.took_back(r.queue, self.now);
             }
             return true;
         }

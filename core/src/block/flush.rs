@@ -198,7 +198,7 @@ impl Sim {
             self.lists[ended].push_back(rq);
         } else if seq & PREFLUSH != 0 && seq & DATA == 0 {
             self.fq(h).data_in_flight += 1;
-            self.requeue(c, rq, true);
+            self.flush_requeue(c, rq, true);
         } else {
             let fq = self.fq(h);
             if fq.pending.is_empty() {
@@ -252,11 +252,11 @@ impl Sim {
         let rq = self.rqs.add(flush);
         self.fq(h).flush_rq = rq;
         self.emit(c, Kind::FlushStart { rq: id, of, hctx: h, count });
-        self.requeue(c, rq, false);
+        self.flush_requeue(c, rq, false);
     }
 
     /// `blk_mq_add_to_requeue_list` and the kick of its work.
-    fn requeue(&mut self, c: usize, rq: u32, front: bool) {
+    fn flush_requeue(&mut self, c: usize, rq: u32, front: bool) {
         self.rqs[rq].requeue_to = self.requeue_to(rq);
         let (id, q) = (self.rqs[rq].id, self.rqs[rq].queue);
         let requeue = &mut self.queues[q as usize].requeue;

@@ -1,4 +1,4 @@
-//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion.
+//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion; and the legacy path beside it.
 //!
 //! The rules are those of the functions named in each frame; which of them hold is read from the knobs
 //! ([`crate::kernel::Knobs`]), never from a version.
@@ -9,6 +9,7 @@ mod driver;
 mod elevator;
 mod flush;
 mod issue;
+mod legacy;
 mod plug;
 mod run;
 mod sbitmap;
@@ -18,6 +19,7 @@ mod tags;
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
 pub(crate) use flush::{FlushQueue, Requeue, RequeueTo};
+pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use sbitmap::Tags;
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -118,6 +120,10 @@ pub(crate) struct Request {
     pub requeue_to: RequeueTo,
     /// The scheduler knows it.
     pub in_sched: bool,
+    /// Its driver has seen it since it was last put back (RQF_STARTED, legacy path).
+    pub started: bool,
+    /// Time between D and R of the attempts that were put back, ns.
+    pub refused_ns: u64,
 }
 
 /// Sectors of a page, the size of a segment in this model.
@@ -296,6 +302,8 @@ pub(crate) struct Queue {
     pub queue_lock: ObjectId,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
+    /// What the legacy path keeps, where the disk is on it.
+    pub legacy: Option<Legacy>,
     /// Stands for the lines of all requests in the table of lines.
     pub request_line: ObjectId,
 }
@@ -356,4 +364,6 @@ pub(crate) struct Host {
     pub starved: u32,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
+    /// Guards the list of starved LUNs; taken on the legacy path.
+    pub host_lock: ObjectId,
 }

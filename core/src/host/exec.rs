@@ -163,6 +163,13 @@ impl Sim {
                 self.flush_seq(c, pc, hctx, list, rq, completing)
             }
             Frame::RequeueWork { pc, queue, list, rq } => self.requeue_work(c, pc, queue, list, rq),
+            Frame::QueueBio { pc, bio, rq } => self.queue_bio(c, pc, bio, rq),
+            Frame::FlushPlugList { pc, from_schedule, queue, list, depth } => {
+                self.flush_plug_list(c, pc, from_schedule, list, queue, depth)
+            }
+            Frame::RunQueue { pc, queue } => self.run_queue(c, pc, queue),
+            Frame::RequestFn { pc, queue, rq, sent } => self.request_fn(c, pc, queue, rq, sent),
+            Frame::SoftirqDone { pc, rq, starved } => self.softirq_done(c, pc, rq, starved),
         }
     }
 

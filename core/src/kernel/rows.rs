@@ -88,6 +88,7 @@ const K4_4: Knobs = Knobs {
     flush_data_normal: false,
     flush_runs_inline: false,
     flush_through_ctx: true,
+    legacy_path: true,
     bfq_queue_lock: true,
 };
 
@@ -142,6 +143,7 @@ const K5_4: Knobs = Knobs {
     scsi_device_ref: false,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
+    legacy_path: false,
     elevator_before_direct: true,
     flush_defer: FlushDefer::WithScheduler,
     ..K4_19

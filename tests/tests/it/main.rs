@@ -6,6 +6,7 @@ mod determinism;
 mod flush;
 mod found;
 mod laws;
+mod legacy;
 mod recorded_kernels;
 mod scenarios;
 mod stations;
