@@ -13,9 +13,29 @@ const DEFAULT: &str = "default";
 const DEFAULT_RQ: u32 = 128;
 
 impl Builder<'_> {
+    /// The name of the scheduler that the next disk is to have: the disk's own, or what a fio job sets on it.
+    fn wanted_scheduler(&mut self, config: &DeviceConfig) -> String {
+        let Workload::Jobs(jobs) = &self.scenario.workload else { return config.scheduler.clone() };
+        let q = self.queues.len() as u16;
+        let by_job = jobs.iter().filter(|j| j.files.contains(&q)).find_map(|j| j.ioscheduler.as_ref());
+        let Some(name) = by_job.filter(|name| *name != NONE && config.scheduler == NONE) else {
+            return config.scheduler.clone();
+        };
+        if name == DEFAULT || sched::row(name).is_some() {
+            return name.clone();
+        }
+        let short: String = name.chars().take(30).collect();
+        self.warnings.push(format!(
+            "{}: ioscheduler={short} is not modelled; none is used (there are {})",
+            config.name,
+            sched::SCHEDULERS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+        ));
+        String::from(NONE)
+    }
+
     /// The row of a disk's scheduler; `None` for none. `default` is what the kernel would choose for `nr` hctxs.
     pub(super) fn scheduler(
-        &self,
+        &mut self,
         config: &DeviceConfig,
         nr: u16,
         host_tags: bool,
@@ -25,7 +45,8 @@ impl Builder<'_> {
             DefaultScheduler::SingleQueue => nr == 1,
             DefaultScheduler::SingleQueueOrSharedTags => nr == 1 || host_tags,
         };
-        let name = match config.scheduler.as_str() {
+        let wanted = self.wanted_scheduler(config);
+        let name = match wanted.as_str() {
             DEFAULT if by_itself => "mq-deadline",
             DEFAULT => NONE,
             name => name,
@@ -46,7 +67,7 @@ impl Builder<'_> {
             Some(row) => Ok(Some(row)),
             None => Err(ScenarioError::UnknownName {
                 what: "scheduler",
-                name: config.scheduler.chars().take(60).collect(),
+                name: wanted.chars().take(60).collect(),
                 known: [NONE, DEFAULT]
                     .into_iter()
                     .chain(sched::SCHEDULERS.iter().map(|row| row.name))
