@@ -1,7 +1,7 @@
 //! The drivers' `queue_rq`: null and NVMe here, SCSI in `scsi.rs`.
 
 use crate::block::{Driver, status};
-use crate::event::{HctxId, Kind};
+use crate::event::{HctxId, Kind, Op};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
 
@@ -13,7 +13,9 @@ impl Sim {
         r.d_ns = now;
         r.issue_cpu = c as u16;
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        self.stats.issued(queue, now);
+        if extent.op != Op::Flush {
+            self.stats.issued(queue, now);
+        }
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
     }
 
@@ -54,9 +56,38 @@ impl Sim {
             self.charge(c, self.costs.null_queue_rq);
             return Flow::Pay(Frame::QueueRq { pc: 1, rq, last });
         }
+        let queue = &mut self.queues[self.rqs[rq].queue as usize];
+        if queue.device_blocked {
+            queue.restarts = true;
+            return Flow::Ret(status::NO_BUDGET);
+        }
         self.start_request(c, rq);
+        if self.deferred(rq) {
+            return self.refuse(c, rq, false);
+        }
         self.device_submit(c, rq);
         Flow::Ret(status::OK)
+    }
+
+    /// Whether the device refuses the command that was just started; if not, it is counted as held by the device.
+    pub(super) fn deferred(&mut self, rq: u32) -> bool {
+        let r = &self.rqs[rq];
+        let queue = &mut self.queues[r.queue as usize];
+        if !queue.flush_not_queued {
+            return false;
+        }
+        if queue.defers(r.op) {
+            queue.device_blocked = true;
+            // Whichever hctx the command in its way belongs to, its completion lets this one try again.
+            queue.restarts = true;
+            if r.op != Op::Flush {
+                self.stats.took_back(r.queue, self.now);
+            }
+            return true;
+        }
+        queue.in_device += 1;
+        queue.flush_in_device |= r.op == Op::Flush;
+        false
     }
 
     fn nvme_queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {

@@ -1,8 +1,8 @@
 //! The SCSI middle layer: the LUN's budget, a host or device that counts as blocked after its driver refused, and the
 //! starved list (`scsi_queue_rq`, `scsi_mq_get_budget`, `scsi_host_queue_ready`, `scsi_run_queue`).
 
-use crate::block::{Driver, QueueWork, status};
-use crate::event::{HctxId, Kind, ObjectId, QueueId};
+use crate::block::{Driver, status};
+use crate::event::{HctxId, Kind, ObjectId, Op, QueueId};
 use crate::host::{Flow, Frame, Mode, Runnable};
 use crate::scenario::BusyAnswer;
 use crate::sim::Sim;
@@ -34,6 +34,32 @@ pub(crate) struct Host {
     pub fw_line: ObjectId,
 }
 
+/// A work item of a LUN on kblockd. It never runs twice at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct QueueWork {
+    queued: bool,
+    running: bool,
+}
+
+impl QueueWork {
+    /// Asks for a run. True: it has to join a run queue now; else it is there already, or the run under way sees to it.
+    fn ask(&mut self) -> bool {
+        let joins = !self.queued && !self.running;
+        self.queued = true;
+        joins
+    }
+
+    fn begin(&mut self) {
+        *self = Self { queued: false, running: true };
+    }
+
+    /// True: it was asked for again meanwhile.
+    fn end(&mut self) -> bool {
+        self.running = false;
+        self.queued
+    }
+}
+
 /// What a queue has as a LUN (`struct scsi_device`).
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Sdev {
@@ -63,7 +89,8 @@ impl Sim {
         let word = self.budget_word(c, q);
         self.touch(c, self.queues[q as usize].busy_line + word);
         let queue = &mut self.queues[q as usize];
-        let blocked = queue.sdev.blocked > 0 && Self::device_blocked(&mut queue.sdev, queue.device_busy);
+        let blocked = queue.sdev.blocked > 0 && Self::device_blocked(&mut queue.sdev, queue.device_busy)
+            || queue.device_blocked && queue.device_busy > 0;
         if !blocked && queue.device_busy < queue.queue_depth {
             queue.device_busy += 1;
             return true;
@@ -169,6 +196,10 @@ impl Sim {
             }
             2 => {
                 self.start_request(c, rq);
+                if self.deferred(rq) {
+                    self.hosts[h].host_busy -= 1;
+                    return self.refuse(c, rq, false);
+                }
                 if self.hosts[h].adapter {
                     self.touch(c, self.hosts[h].fw_line);
                     self.charge(c, self.costs.hba_fire);
@@ -238,19 +269,19 @@ impl Sim {
     }
 
     /// The way out of `scsi_queue_rq` with a request put back: its budget first, then R.
-    fn refuse(&mut self, c: usize, rq: u32, started: bool) -> Flow {
+    pub(super) fn refuse(&mut self, c: usize, rq: u32, started: bool) -> Flow {
         let (q, hctx) = (self.rqs[rq].queue, self.rqs[rq].hctx);
         if std::mem::take(&mut self.rqs[rq].has_budget) {
             self.put_budget(c, q, self.rqs[rq].budget_word);
         }
-        if self.knobs.scsi_device_ref {
+        if self.knobs.scsi_device_ref && self.queues[q as usize].scsi() {
             self.touch(c, self.queues[q as usize].ref_line);
         }
         self.emit_requeue(c, rq, started);
         let queue = &self.queues[q as usize];
-        let busy = queue.device_busy > 0;
+        let busy = queue.device_busy > 0 || queue.in_device > 0;
         // A completion restarts its own hctx; it runs all of them only where every SCSI completion does.
-        let restarted = busy && (queue.nr_hctx == 1 || self.knobs.scsi_run_all);
+        let restarted = busy && (queue.nr_hctx == 1 || self.knobs.scsi_run_all || queue.device_blocked);
         // Until 4.15 the block layer had no delayed run of its own.
         if !restarted && self.knobs.resource_delay_us == 0 {
             self.schedule_work(c, hctx, QUEUE_DELAY_NS);
@@ -263,12 +294,12 @@ impl Sim {
         let now = self.now;
         let r = &mut self.rqs[rq];
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        if started {
+        // Flush requests are not counted.
+        if started && extent.op != Op::Flush {
             r.refused_ns += now - r.d_ns;
-            self.stats.put_back(queue, now);
-        } else {
-            self.stats.queues[queue as usize].requeued += 1;
+            self.stats.took_back(queue, now);
         }
+        self.stats.queues[queue as usize].requeued += 1;
         self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
     }
 
@@ -297,13 +328,20 @@ impl Sim {
     /// all hctxs that have work are, always or if somebody missed budget.
     pub(super) fn scsi_run_queue_async(&mut self, c: usize, q: QueueId) -> Frame {
         let nr = self.queues[q as usize].nr_hctx;
+        let starving = match self.queues[q as usize].driver {
+            Driver::Scsi(host) => !self.hosts[host as usize].starved.is_empty(),
+            Driver::Null | Driver::Nvme => false,
+        };
         let mut runs = false;
-        if let Driver::Scsi(host) = self.queues[q as usize].driver {
-            if self.hosts[host as usize].starved.is_empty() {
-                runs = self.knobs.scsi_run_all || std::mem::take(&mut self.queues[q as usize].restarts);
-            } else {
-                self.queue_work(c, Runnable::SdevWork(q));
+        if starving {
+            if self.queues[q as usize].sdev.work.ask() {
+                self.charge(c, self.costs.kworker_queue);
+                self.enqueue(c, Runnable::SdevWork(q));
             }
+        } else {
+            let queue = &mut self.queues[q as usize];
+            let missed = std::mem::take(&mut queue.restarts);
+            runs = missed || queue.scsi() && self.knobs.scsi_run_all;
         }
         // A scan that starts behind the last hctx ends at once.
         Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr }, run_async: true }

@@ -19,8 +19,8 @@ pub(crate) enum Runnable {
     Task(u16),
     /// A kblockd worker for the run work of this hctx.
     Work(u16),
-    /// One for the requeue work of this queue (`blk_mq_requeue_work`).
-    RequeueWork(u16),
+    /// A kblockd worker for the requeue work of this queue.
+    Requeue(u16),
     /// One for the LUN of this queue (`scsi_requeue_run_queue`).
     SdevWork(u16),
 }
@@ -30,7 +30,7 @@ impl Runnable {
         match self {
             Runnable::Task(t) => u32::from(t),
             Runnable::Work(h) => 1 << 16 | u32::from(h),
-            Runnable::RequeueWork(q) => 2 << 16 | u32::from(q),
+            Runnable::Requeue(q) => 2 << 16 | u32::from(q),
             Runnable::SdevWork(q) => 3 << 16 | u32::from(q),
         }
     }
@@ -40,7 +40,7 @@ impl Runnable {
         match word >> 16 {
             0 => Runnable::Task(id),
             1 => Runnable::Work(id),
-            2 => Runnable::RequeueWork(id),
+            2 => Runnable::Requeue(id),
             _ => Runnable::SdevWork(id),
         }
     }
@@ -101,10 +101,14 @@ pub(crate) enum Frame {
     RunHwQueues { pc: u8, queue: u16, next: u16, run_async: bool },
     /// `blk_mq_run_work_fn` on a kworker.
     RunWork { pc: u8, hctx: u16 },
-    /// `blk_mq_requeue_request`.
-    Requeue { pc: u8, rq: u32 },
-    /// `blk_mq_requeue_work` on a kworker; `list` holds what was in the requeue list.
+    /// A call of a task that sleeps until its one I/O is done: `fsync`, BLKDISCARD. `nested`: inside another call.
+    SyncCall { pc: u8, io: u32, nested: bool },
+    /// `blk_flush_complete_seq` under the lock of the flush queue; `completing`: `rq` comes from the device.
+    FlushSeq { pc: u8, hctx: u16, list: u32, rq: u32, completing: bool },
+    /// `blk_mq_requeue_work` on a kworker.
     RequeueWork { pc: u8, queue: u16, list: u32, rq: u32 },
+    /// `blk_mq_requeue_request` of a command that the device did not do.
+    RequeueRq { pc: u8, rq: u32 },
     /// `scsi_run_queue` on a kworker.
     ScsiRunQueue { pc: u8, queue: u16, left: u16 },
     /// `blk_queue_bio`: a bio on the legacy path.
@@ -149,8 +153,10 @@ impl Frame {
             Frame::Complete { .. } => "blk_mq_complete_request",
             Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
             Frame::RunWork { .. } => "blk_mq_run_work_fn",
-            Frame::Requeue { .. } => "blk_mq_requeue_request",
+            Frame::SyncCall { .. } => "submit_bio_wait",
+            Frame::FlushSeq { .. } => "blk_flush_complete_seq",
             Frame::RequeueWork { .. } => "blk_mq_requeue_work",
+            Frame::RequeueRq { .. } => "blk_mq_requeue_request",
             Frame::ScsiRunQueue { .. } => "scsi_run_queue",
             Frame::QueueBio { .. } => "blk_queue_bio",
             Frame::FlushPlugList { .. } => "blk_flush_plug_list",

@@ -1,7 +1,6 @@
 //! The execution loop of a CPU: steps, interrupts, sleeping and waking.
 
 use super::{Flow, Frame, Mode, Runnable};
-use crate::block::NONE;
 use crate::engine::agenda::Timed;
 use crate::event::{Kind, Sleep};
 use crate::sim::Sim;
@@ -161,8 +160,12 @@ impl Sim {
                 self.run_hw_queues(c, pc, queue, next, run_async)
             }
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
-            Frame::Requeue { pc, rq } => self.requeue_request(c, pc, rq),
+            Frame::SyncCall { pc, io, nested } => self.sync_call(c, pc, io, nested),
+            Frame::FlushSeq { pc, hctx, list, rq, completing } => {
+                self.flush_seq(c, pc, hctx, list, rq, completing)
+            }
             Frame::RequeueWork { pc, queue, list, rq } => self.requeue_work(c, pc, queue, list, rq),
+            Frame::RequeueRq { pc, rq } => self.requeue_request(c, pc, rq),
             Frame::ScsiRunQueue { pc, queue, left } => self.scsi_run_queue(c, pc, queue, left),
             Frame::QueueBio { pc, bio, rq } => self.queue_bio(c, pc, bio, rq),
             Frame::FlushPlugList { pc, from_schedule, queue, list, depth } => {
@@ -214,8 +217,8 @@ impl Sim {
                 self.tasks[t as usize].state = TaskState::Running;
             }
             Runnable::Work(h) => cpu.stack.push(Frame::RunWork { pc: 0, hctx: h }),
-            Runnable::RequeueWork(queue) => {
-                cpu.stack.push(Frame::RequeueWork { pc: 0, queue, list: NONE, rq: NONE });
+            Runnable::Requeue(queue) => {
+                cpu.stack.push(Frame::RequeueWork { pc: 0, queue, list: 0, rq: 0 });
             }
             Runnable::SdevWork(queue) => cpu.stack.push(Frame::ScsiRunQueue { pc: 0, queue, left: 0 }),
         }

@@ -29,7 +29,7 @@ fn submit(device: u16, numbers: std::ops::RangeInclusive<u64>) -> BatchStep {
 }
 
 fn run(kernel: &str, devices: Vec<DeviceConfig>, steps: Vec<BatchStep>) -> Sim {
-    let workload = Workload::Batch(BatchScript { name: "iob".into(), steps });
+    let workload = Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps });
     let scenario = Scenario {
         title: String::new(),
         seed: 1,
