@@ -5,6 +5,7 @@ mod schedulers;
 mod tasks;
 
 use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Queue, Tags, Work};
+use crate::check::Checks;
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
@@ -132,6 +133,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         next_rq: 0,
         stats,
         log: Log::default(),
+        checks: Checks::new(&scenario.break_invariants),
         outbox: Default::default(),
         sched_out: Default::default(),
         topology: Arc::new(b.topology),

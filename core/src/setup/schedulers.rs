@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::block::Elevator;
+use crate::check::Invariant;
 use crate::sched::{self, Cx, Disk, LockAt};
 use std::ops::Range;
 
@@ -61,6 +62,9 @@ impl Builder<'_> {
         let cx = Cx { now: 0, knobs: &knobs, disk: after };
         if nr_requests != default {
             sched.depth_updated(cx, default);
+        }
+        if self.scenario.break_invariants.contains(&Invariant::BatchSorted) {
+            sched.break_batch();
         }
         let known = sched.tunables(cx);
         for (attribute, &value) in &config.iosched {

@@ -72,6 +72,7 @@ impl Setup {
             machine: "small".into(),
             kernel: self.kernel.into(),
             set: Default::default(),
+            break_invariants: Vec::new(),
             devices: vec![device],
             workload,
         }

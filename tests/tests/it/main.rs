@@ -1,9 +1,11 @@
 //! The one integration binary: a module a behaviour. It runs natively, and in wasm under Node.
 
+mod adding_a_scheduler;
 mod appendix_a;
 mod conservation;
 mod determinism;
 mod found;
+mod invariants;
 mod laws;
 mod recorded_kernels;
 mod scenarios;

@@ -28,7 +28,7 @@ impl Scene {
             | Kind::TagAlloc { .. }
             | Kind::NoDriverTag { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
-            Kind::Plug { .. } => {}
+            Kind::Plug { .. } | Kind::Violation { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));
