@@ -15,7 +15,7 @@ impl Sim {
         match pc {
             // bfq finds the io context under q->queue_lock first.
             0 => {
-                if self.knobs.bfq_queue_lock && self.locking(q).completion {
+                if self.knobs.bfq_queue_lock && self.locking(q).queue_lock {
                     let lock = self.queues[q as usize].queue_lock;
                     return if self.lock(c, lock) {
                         Flow::Go(frame(4, false))
@@ -202,7 +202,8 @@ impl Sim {
         let (id, queue) = (k.id, k.queue);
         self.bios[last].next = g.bio_first;
         let traced = self.knobs.rq_merge_traced;
-        self.emit(c, Kind::RequestMerge { gone: g.id, rq: id, queue, extent: g.extent(), traced });
+        let extent = g.extent();
+        self.emit(c, Kind::RequestMerge { gone: g.id, rq: id, queue, extent, traced, front: false });
     }
 
     /// The request that has become part of another gives its sched tag back (`blk_mq_free_request`).
