@@ -73,6 +73,7 @@ impl Scheduler for Policy {
             insert: LockAt::Queue,
             insert_each: false,
             completion: false,
+            queue_lock: false,
             lines: &[],
         }
     }
