@@ -2,8 +2,8 @@
 
 use mqscope_core::Sim;
 use mqscope_core::cases::case;
-use mqscope_core::scenario::{DeviceConfig, Scenario};
-use mqscope_core::sched::SCHEDULERS;
+use mqscope_core::scenario::{DeviceConfig, Path, Scenario};
+use mqscope_core::sched::{SCHEDULERS, row};
 use mqscope_core::workload::{Amount, Engine, JobSpec, Pattern, Workload};
 
 /// Simulated time of a measurement, ns.
@@ -25,7 +25,7 @@ pub fn schedulers() -> Vec<&'static str> {
 }
 
 /// The job on which schedulers are compared: random reads and writes, half each, by one process on each of 4 CPUs at depth
-/// 32, on a null device of 10 us, kernel 6.1.
+/// 32, on a null device of 10 us, kernel 4.19, the last row with the legacy path.
 pub fn scheduler_job(scheduler: &str) -> Scenario {
     let job = JobSpec {
         name: "mixed".into(),
@@ -42,7 +42,9 @@ pub fn scheduler_job(scheduler: &str) -> Scenario {
         cpus_split: true,
         ..JobSpec::default()
     };
+    let path = row(scheduler).map_or(Path::Mq, |row| row.path);
     let disk = DeviceConfig {
+        path: Some(path),
         scheduler: scheduler.into(),
         completion_ns: Some(10_000),
         ..DeviceConfig::new("nullb0", "null")
@@ -53,7 +55,7 @@ pub fn scheduler_job(scheduler: &str) -> Scenario {
         duration_ns: 10_000_000_000,
         warmup_ns: 0,
         machine: "small".into(),
-        kernel: "6.1".into(),
+        kernel: "4.19".into(),
         set: Default::default(),
         break_invariants: Vec::new(),
         devices: vec![disk],

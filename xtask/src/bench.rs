@@ -52,7 +52,7 @@ pub fn bench(args: &Args) -> Result<bool> {
 /// The same job under each scheduler, beside none of the same run of the benchmark.
 fn by_scheduler() -> Result<()> {
     let none = native_seconds("scheduler", "none")?;
-    println!("\nmixed random I/O, 4 CPUs at depth 32, null device of 10 us, kernel 6.1");
+    println!("\nmixed random I/O, 4 CPUs at depth 32, null device of 10 us, kernel 4.19");
     println!("{:<16} {:>10} {:>10} {:>14} {:>10}", "scheduler", "I/Os", "time", "I/Os/s", "of none");
     for scheduler in speed::schedulers() {
         let ios = speed::run_scheduler(scheduler).ios;

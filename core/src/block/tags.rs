@@ -51,7 +51,7 @@ impl Sim {
         Some(tag)
     }
 
-    fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
+    pub(super) fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
         let line = self.tags[t].word_line;
         self.tags_change(c);
         match self.tags[t].take(c, shallow) {
@@ -258,7 +258,7 @@ impl Sim {
 
     /// Clears the bit and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`). `kept` is the invariant that
     /// this keeps.
-    fn release(&mut self, c: usize, t: usize, tag: u32, kept: Invariant) {
+    pub(super) fn release(&mut self, c: usize, t: usize, tag: u32, kept: Invariant) {
         self.tags_change(c);
         if self.checks.breaks(kept) {
             return;

@@ -7,6 +7,7 @@ mod determinism;
 mod found;
 mod invariants;
 mod laws;
+mod legacy;
 mod recorded_kernels;
 mod scenarios;
 mod stations;
