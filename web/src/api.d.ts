@@ -165,6 +165,7 @@ export interface QueueReport {
   runs: number;
   empty_runs: number;
   tag_waits: number;
+  flushes: number;
 }
 
 /** Mean times between blktrace's letters, ns. */

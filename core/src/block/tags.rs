@@ -28,6 +28,11 @@ impl Sim {
         let Some(sched_tags) = hctx.sched_tags else { return self.try_driver_tag(c, h) };
         let (q, extent) = (hctx.queue, self.bio_extent(bio));
         let shift = self.tags[sched_tags as usize].shift;
+        // Those that do not go through the scheduler are not limited by it.
+        let io = &self.ios[self.bios[bio].io];
+        if io.is_flush() && !self.knobs.flush_data_normal {
+            return self.take_tag(c, sched_tags as usize, u32::MAX);
+        }
         let shallow = self.ask(q, |sched, cx| sched.shallow_depth(cx, extent.op, extent.is_sync(), shift));
         self.take_tag(c, sched_tags as usize, shallow.unwrap_or(u32::MAX).max(1))
     }
@@ -77,16 +82,24 @@ impl Sim {
         let (id, hctx, bio) = (self.rqs[rq].id, self.rqs[rq].hctx, self.rqs[rq].bio_first);
         let Some(tag) = self.try_driver_tag(c, hctx) else { return false };
         self.rqs[rq].tag = tag;
-        let bio = self.ios[self.bios[bio].io].id;
+        // The flush request has no bio.
+        let bio = if bio == NONE { 0 } else { self.ios[self.bios[bio].io].id };
         self.emit(c, Kind::TagAlloc { rq: id, bio, hctx, tag });
         true
+    }
+
+    /// Whether a tag of the hctx may come back through another one, of another queue or of its own where all share the tags of
+    /// their host: a restart of the hctx that frees it is not enough then.
+    pub(crate) fn others_free_tags(&self, h: HctxId) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        self.tags[hctx.tags as usize].queues > 1 || self.queues[hctx.queue as usize].host_tags
     }
 
     /// No driver tag for `rq`: whoever frees one runs the hctx again (`blk_mq_mark_tag_wait`). True: one was free after all.
     pub(crate) fn mark_tag_wait(&mut self, c: usize, rq: u32) -> bool {
         let h = self.rqs[rq].hctx;
         let t = self.hctxs[h as usize].tags as usize;
-        if self.tags[t].queues < 2 {
+        if !self.others_free_tags(h) {
             self.hctxs[h as usize].restart = true;
             return self.get_driver_tag(c, rq);
         }

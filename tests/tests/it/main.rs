@@ -4,6 +4,7 @@ mod adding_a_scheduler;
 mod appendix_a;
 mod conservation;
 mod determinism;
+mod flush;
 mod found;
 mod invariants;
 mod laws;
