@@ -40,7 +40,7 @@ fn scenario(max_wait_ms: u64) -> Scenario {
         set: BTreeMap::new(),
         break_invariants: Vec::new(),
         devices: vec![disk],
-        workload: Workload::Batch(BatchScript { name: "five reads".into(), steps }),
+        workload: Workload::Batch(BatchScript { name: "five reads".into(), steps, dsync: false }),
     }
 }
 
