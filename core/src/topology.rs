@@ -2,6 +2,7 @@
 //! locks and lines. A value of its own so that a reader needs no access to the simulation's state.
 
 use crate::event::{CpuId, HctxId, QueueId};
+use crate::sched::Tunable;
 use serde::Serialize;
 
 /// Everything that does not change during a run.
@@ -50,6 +51,8 @@ pub struct Queue {
     pub model: String,
     /// Scheduler attached.
     pub scheduler: String,
+    /// Attributes of `queue/iosched` that this kernel has, with the values that they have by themselves.
+    pub tunables: Vec<Tunable>,
     /// blkparse's `major,minor`.
     pub dev: (u32, u32),
     /// Driver tags of one hctx.
@@ -97,6 +100,8 @@ pub enum Site {
     Hctx(HctxId),
     /// At this queue (a LUN's counters).
     Queue(QueueId),
+    /// At the scheduler of this queue.
+    Elevator(QueueId),
     /// At the host adapter.
     Host,
     /// At a tag bitmap of this hctx.

@@ -2,7 +2,7 @@
 
 use crate::config::Theme;
 use crate::panel::{
-    Announcer, Charts, Compare, Contention, EventLog, Figures, Header, Inspector, Intro, KeySheet, Notices,
+    Announcer, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro, KeySheet, Notices,
     PolicyPanel, Stage, Transport, Workload, use_keys,
 };
 use crate::session::Session;
@@ -81,6 +81,7 @@ pub fn App() -> impl IntoView {
                     <Stage>
                         <Transport />
                     </Stage>
+                    <Elevator />
                 </div>
                 <div class="side">
                     <PolicyPanel />

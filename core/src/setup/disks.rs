@@ -211,11 +211,13 @@ impl Builder<'_> {
         let queue_lock =
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
-        let elevator = match scheduler {
+        let (elevator, tunables) = match scheduler {
             Some(row) => {
-                Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
+                let hctxs = first_hctx..first_hctx + nr;
+                let (elevator, known) = self.elevator(config, row, q, rotational, hctxs, nr_tags)?;
+                (Some(elevator), known)
             }
-            None => None,
+            None => (None, Vec::new()),
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         self.queues.push(Queue {
@@ -253,6 +255,7 @@ impl Builder<'_> {
             name: name.clone(),
             model: preset.name.into(),
             scheduler: config.scheduler.clone(),
+            tunables,
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
             nr_requests,

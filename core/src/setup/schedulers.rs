@@ -36,6 +36,7 @@ impl Builder<'_> {
     }
 
     /// Attaches it (`blk_mq_init_sched`): sched tags for every hctx, or one set where all share their driver tags.
+    /// Gives its attributes as well, with the values that they have by themselves.
     pub(super) fn elevator(
         &mut self,
         config: &DeviceConfig,
@@ -44,7 +45,7 @@ impl Builder<'_> {
         rotational: bool,
         hctxs: Range<u16>,
         nr_tags: u32,
-    ) -> Result<Elevator, ScenarioError> {
+    ) -> Result<(Elevator, Vec<sched::Tunable>), ScenarioError> {
         let name = &config.name;
         let default = 2 * nr_tags.min(DEFAULT_RQ);
         let nr_requests = config.nr_requests.unwrap_or(default);
@@ -102,18 +103,18 @@ impl Builder<'_> {
             self.locks(locking.dispatch_name, locking.dispatch, q, &hctxs, name)
         };
         for (i, line) in locking.lines.iter().enumerate() {
-            let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Queue(q));
+            let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Elevator(q));
             if i == 0 {
                 elevator.lines = id;
             }
         }
-        Ok(elevator)
+        Ok((elevator, known))
     }
 
     /// The first of the locks of one name.
     fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
         let sites: Vec<(String, Site)> = match at {
-            LockAt::Queue => vec![(format!("{class} ({name})"), Site::Queue(q))],
+            LockAt::Queue => vec![(format!("{class} ({name})"), Site::Elevator(q))],
             LockAt::Hctx => hctxs
                 .clone()
                 .map(|h| (format!("{class} (mq/{} {name})", h - hctxs.start), Site::Hctx(h)))

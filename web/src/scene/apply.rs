@@ -102,6 +102,10 @@ impl Scene {
             Kind::RequestMerge { gone, rq, queue, .. } => self.append(event, gone, rq, queue),
             Kind::SchedTagAlloc { rq, bio, hctx, tag } => {
                 let slot = self.born(event, rq, bio, hctx, tag);
+                let queue = self.queue_of(hctx);
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags += 1;
+                }
                 self.step(slot, event, Did::SchedTagAlloc, tag);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
             }
@@ -211,7 +215,11 @@ impl Scene {
                 self.window.at(at).bytes += u64::from(extent.sectors) * 512;
                 self.move_to(slot, Spot::Completing(event.cpu), at);
             }
-            Kind::SchedTagFree { rq, .. } => {
+            Kind::SchedTagFree { rq, hctx, .. } => {
+                let queue = self.queue_of(hctx);
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags = q.sched_tags.saturating_sub(1);
+                }
                 // A request that was appended to another is gone already.
                 if self.requests.contains_key(&rq)
                     && let Some(slot) = self.find(rq)

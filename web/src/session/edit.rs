@@ -5,6 +5,7 @@ use crate::config::{Config, JOB_MAX, Rules, Side};
 use crate::job;
 use crate::player::Player;
 use crate::preset::{self, Preset};
+use crate::sysfs::Sysfs;
 use crate::url::Read;
 use leptos::prelude::*;
 use mqscope_core::{Sim, kernel};
@@ -116,6 +117,11 @@ impl Session {
             let policy = &mut c.policies[side.index()];
             if from_now { policy.change(now, rules.clone()) } else { policy.restart(rules.clone()) }
         });
+        // Another kernel may lack attributes that were set for the last one.
+        if !from_now && self.config.with_untracked(|c| self.problem(c, side)).is_some() {
+            self.config.update(|c| c.policies[side.index()].sysfs.forget_iosched());
+            self.notify("Attributes of the scheduler that this kernel does not have were put back.");
+        }
         if from_now {
             self.with_player_mut(|p| p.apply_from_now(rules.knobs()));
             self.with_local(|l| l.unexplored = true);
@@ -125,6 +131,30 @@ impl Session {
         }
         self.restart_run(side);
         self.moved();
+    }
+
+    /// Changes scheduler or attributes of the policy on the stage. The kernel freezes the queue for it, so the run is
+    /// done again from its start; the playhead stays. What cannot run is refused in words.
+    pub fn set_sysfs(&self, edit: impl FnOnce(&mut Sysfs)) {
+        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let mut config = self.config.get_untracked();
+        edit(&mut config.policies[side.index()].sysfs);
+        if let Some(problem) = self.problem(&config, side) {
+            return self.notify(problem);
+        }
+        self.notices.set(Vec::new());
+        self.config.set(config);
+        self.selected.set(None);
+        self.forget_player(side);
+        self.build(side, now);
+        self.restart_run(side);
+        self.moved();
+    }
+
+    /// Why one side of these choices could not run.
+    fn problem(&self, config: &Config, side: Side) -> Option<String> {
+        let scenario = self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, side))).flatten()?;
+        scenario.and_then(|s| Sim::new(&s)).err().map(|error| error.to_string())
     }
 
     /// Another kernel row, without overrides.
@@ -154,9 +184,8 @@ impl Session {
     pub fn set_base(&self, edit: impl FnOnce(&mut Config)) {
         let mut config = self.config.get_untracked();
         edit(&mut config);
-        let tried = self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, Side::A))).flatten();
-        if let Some(Err(error)) = tried.map(|scenario| scenario.and_then(|s| Sim::new(&s))) {
-            return self.notify(error.to_string());
+        if let Some(problem) = Side::BOTH.into_iter().find_map(|side| self.problem(&config, side)) {
+            return self.notify(problem);
         }
         self.notices.set(Vec::new());
         self.config.set(config);
