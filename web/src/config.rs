@@ -170,7 +170,8 @@ impl Config {
     pub fn label(&self, side: Side) -> String {
         let Policy { start, sysfs, .. } = self.policy(side);
         let preset = crate::preset::find(&self.preset);
-        let own = |p: &&crate::preset::Preset| p.sides[side.index()] == *start && p.sysfs[side.index()] == *sysfs;
+        let own =
+            |p: &&crate::preset::Preset| p.sides[side.index()] == *start && p.sysfs[side.index()] == *sysfs;
         let named = preset.filter(own).map_or("", |p| p.labels[side.index()]);
         let mut name = if named.is_empty() { start.label() } else { named.to_string() };
         if let Some(scheduler) = sysfs.scheduler.as_ref().filter(|_| named.is_empty()) {

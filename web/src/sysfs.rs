@@ -121,7 +121,9 @@ impl Sysfs {
             let number = part.split_once(':').and_then(|(name, value)| Some((name, value.parse().ok()?)));
             let (name, value) = number.ok_or_else(|| format!("'{}' is not name:number", clip(part)))?;
             let file = QUEUE_FILES.iter().find(|f| f.name == name);
-            if let Some((low, high)) = file.map(|f| f.range).filter(|(low, high)| !(*low..=*high).contains(&value)) {
+            if let Some((low, high)) =
+                file.map(|f| f.range).filter(|(low, high)| !(*low..=*high).contains(&value))
+            {
                 return Err(format!("{name} is from {low} to {high}"));
             }
             values.insert(clip(name), value);
@@ -153,7 +155,15 @@ mod tests {
         assert_eq!(Sysfs::read(&sysfs.text()), Ok(sysfs.clone()));
         sysfs.set_scheduler("kyber");
         assert_eq!(sysfs.text(), "kyber,nr_requests:64");
-        for bad in ["", "cfq", "mq-deadine", "bfq,fifo_batch", "bfq,low_latency:yes", "-,nomerges:3", "-,nr_requests:0"] {
+        for bad in [
+            "",
+            "cfq",
+            "mq-deadine",
+            "bfq,fifo_batch",
+            "bfq,low_latency:yes",
+            "-,nomerges:3",
+            "-,nr_requests:0",
+        ] {
             assert!(Sysfs::read(bad).is_err(), "{bad}");
         }
         assert!(Sysfs::read("mq-deadine").unwrap_err().contains("mq-deadline"));

@@ -355,7 +355,8 @@ mod tests {
         config.duration_ns = Some(7_000_001);
         config.policies[0].start.set_knob("plug_max", "32");
         config.policies[1].start = Rules::new("6.1", &[("dispatch_mode", "take-all")]);
-        config.policies[0].sysfs = Sysfs::read("mq-deadline,fifo_batch:4,nomerges:2,nr_requests:32").expect("it reads");
+        config.policies[0].sysfs =
+            Sysfs::read("mq-deadline,fifo_batch:4,nomerges:2,nr_requests:32").expect("it reads");
         config.policies[1].sysfs = Sysfs::read("bfq").expect("it reads");
         config.policies[1].change(1_234_567, Rules::new("5.4", &[("plug_max", "4"), ("queue_rqs", "true")]));
         config.policies[1].change(2_000_000, Rules::new("4.14", &[]));

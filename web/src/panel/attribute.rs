@@ -27,7 +27,9 @@ pub(super) fn scheduler(session: Session) -> String {
 fn help_of(name: &str) -> String {
     match SCHEDULERS.iter().find(|r| r.name == name) {
         Some(row) => format!("It {}.", row.help),
-        None => String::from("Requests go to the driver in the order of their ctx lists; nothing is sorted or held back."),
+        None => String::from(
+            "Requests go to the driver in the order of their ctx lists; nothing is sorted or held back.",
+        ),
     }
 }
 
@@ -82,9 +84,8 @@ fn file(session: Session, name: &str) -> File {
     session.beat.track();
     session.config.track();
     let side = session.side.get();
-    let own = session.with_player(|p| {
-        p.scenario().devices.first().and_then(|d| d.iosched.get(name).copied())
-    });
+    let own =
+        session.with_player(|p| p.scenario().devices.first().and_then(|d| d.iosched.get(name).copied()));
     if let Some(t) = tunables(session).into_iter().find(|t| t.name == name) {
         let value = own.flatten().unwrap_or(t.value).to_string();
         return File { value, range: t.range, unit: t.unit, help: t.help, default: Some(t.value) };

@@ -139,19 +139,19 @@ fn Request(rq: u32, session: Session) -> impl IntoView {
 
 #[component]
 fn Facts(inside: Memo<View>) -> impl IntoView {
-    let names = Memo::new(move |_| inside.with(|v| v.facts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()));
+    let names =
+        Memo::new(move |_| inside.with(|v| v.facts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()));
     let fact = move |(index, name): (usize, String)| -> Item {
+        let own = key((index, &name));
         let make = move || {
             let value = text(move || {
                 inside.with(|v| v.facts.get(index).map(|(_, value)| value.clone())).unwrap_or_default()
             });
             view! { <div><dt>{name}</dt><dd>{value}</dd></div> }
         };
-        (key((index, &name)), make.into())
+        (own, make.into())
     };
-    let items = Callback::new(move |()| {
-        names.get().into_iter().enumerate().map(fact).collect::<Vec<_>>()
-    });
+    let items = Callback::new(move |()| names.get().into_iter().enumerate().map(fact).collect::<Vec<_>>());
     view! { <dl class="facts"><List items /></dl> }
 }
 
@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn lists_of_one_name_are_told_apart_by_their_number() {
-        let group = |note: &str| Group { name: "service_tree[BE] a".into(), note: note.into(), ..Group::default() };
+        let group =
+            |note: &str| Group { name: "service_tree[BE] a".into(), note: note.into(), ..Group::default() };
         let view = View { groups: vec![group("x"), group("y")], ..View::default() };
         assert_eq!(group_of(&view, "service_tree[BE] a", 1).map(|g| g.note.as_str()), Some("y"));
         assert_eq!(group_of(&view, "service_tree[BE] a", 2), None);

@@ -38,7 +38,10 @@ fn matches(wanted: &str, texts: &[&str]) -> bool {
 fn find(wanted: &str, attributes: &[(String, &'static str)]) -> (Vec<&'static str>, Vec<String>) {
     let found = |k: &KnobInfo| matches(wanted, &[k.name, k.group, k.help]);
     let files = attributes.iter().filter(|(name, help)| matches(wanted, &[name, help]));
-    (knobs().iter().filter(|k| found(k)).map(|k| k.name).collect(), files.map(|(name, _)| name.clone()).collect())
+    (
+        knobs().iter().filter(|k| found(k)).map(|k| k.name).collect(),
+        files.map(|(name, _)| name.clone()).collect(),
+    )
 }
 
 /// The groups and the search.
@@ -91,10 +94,11 @@ pub(super) fn Groups(rules: Memo<Rules>) -> impl IntoView {
     let group = move |name: &'static str| {
         let members: Vec<&str> = knobs().iter().filter(|k| k.group == name).map(|k| k.name).collect();
         let inside = members.clone();
-        let changed = text(move || match rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count()) {
-            0 => String::new(),
-            n => format!("{n} changed"),
-        });
+        let changed =
+            text(move || match rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count()) {
+                0 => String::new(),
+                n => format!("{n} changed"),
+            });
         let make = Callback::new(move |()| {
             inside.iter().map(|&name| view! { <Knob name rules place="all" /> }).collect_view().into_any()
         });

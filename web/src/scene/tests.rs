@@ -24,6 +24,7 @@ fn topology() -> Rc<Topology> {
             name: "sdb".into(),
             model: "hba-r0-8ssd".into(),
             scheduler: "none".into(),
+            tunables: Vec::new(),
             dev: (8, 16),
             nr_tags: 4,
             nr_requests: 4,

@@ -153,7 +153,8 @@ impl Session {
 
     /// Why one side of these choices could not run.
     fn problem(&self, config: &Config, side: Side) -> Option<String> {
-        let scenario = self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, side))).flatten()?;
+        let scenario =
+            self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, side))).flatten()?;
         scenario.and_then(|s| Sim::new(&s)).err().map(|error| error.to_string())
     }
 

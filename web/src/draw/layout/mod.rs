@@ -213,7 +213,11 @@ impl Layout {
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         let hctxs = self.hctxs.iter().flat_map(|h| &h.groups);
         let elevators = self.elevators.iter().flat_map(|e| &e.groups);
-        self.ctx_groups.iter().chain(elevators).chain(hctxs).chain(self.devices.iter().flat_map(|d| &d.groups))
+        self.ctx_groups
+            .iter()
+            .chain(elevators)
+            .chain(hctxs)
+            .chain(self.devices.iter().flat_map(|d| &d.groups))
     }
 }
 

@@ -36,13 +36,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn live_elevator(
-        &self,
-        scene: &Scene,
-        at: &ElevatorBox,
-        p: &Palette,
-        paint: &mut impl Paint,
-    ) {
+    pub(super) fn live_elevator(&self, scene: &Scene, at: &ElevatorBox, p: &Palette, paint: &mut impl Paint) {
         let t = self.layout.text;
         let topology = scene.topology();
         let Some(queue) = topology.queues.get(at.queue as usize) else { return };
@@ -67,8 +61,15 @@ impl Stage {
             row(2.0, "sched tags", &format!("{used}/{of}"), ink);
         } else if at.title.h >= face.size {
             let next = next.map(|(rq, _)| format!("next {rq}, ")).unwrap_or_default();
-            let text = face.fit(&format!("{queued} queued, {next}{used}/{of}"), at.foot.w);
-            paint.text(&text, (at.foot.right(), at.foot.centre().1), Align::Right, face, ink, 1.0);
+            let whole = format!("{queued} queued, {next}{used}/{of}");
+            paint.text(
+                &face.fit(&whole, at.foot.w),
+                (at.foot.right(), at.foot.centre().1),
+                Align::Right,
+                face,
+                ink,
+                1.0,
+            );
         }
         for group in &at.groups {
             self.live_group(scene, group, p, paint);
