@@ -248,11 +248,19 @@ impl Reader {
         if self.config.policy(side).sysfs == *usual {
             return Ok(());
         }
-        let built = self.config.scenario(&self.preset.base, side).and_then(|s| Sim::new(&s));
-        built.map(|_| ()).map_err(|error| {
-            self.config.policies[side.index()].sysfs.clone_from(usual);
-            error.to_string()
-        })
+        let built = |config: &Config| {
+            let scenario = config.scenario(&self.preset.base, side).and_then(|s| Sim::new(&s));
+            scenario.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let Err(problem) = built(&self.config) else { return Ok(()) };
+        let mut without = self.config.clone();
+        without.policies[side.index()].sysfs.clone_from(usual);
+        // What does not run without them either has another reason, and is said elsewhere.
+        if built(&without).is_err() {
+            return Ok(());
+        }
+        self.config = without;
+        Err(problem)
     }
 
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
