@@ -49,7 +49,7 @@ pub struct DeviceConfig {
     pub name: String,
     /// Device preset, see [`crate::device::PRESETS`].
     pub model: String,
-    /// Scheduler: `none` or a name of [`crate::sched::SCHEDULERS`].
+    /// Scheduler: `none`, a name of [`crate::sched::SCHEDULERS`], or `default` for what the kernel chooses by itself.
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
     /// Attributes of `queue/iosched` by their sysfs names.

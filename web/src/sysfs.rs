@@ -113,7 +113,9 @@ impl Sysfs {
         let mut parts = text.split(',');
         let scheduler = match parts.next().unwrap_or_default() {
             "-" => None,
-            name if name == "none" || sched::row(name).is_some() => Some(name.to_string()),
+            name if ["none", "default"].contains(&name) || sched::row(name).is_some() => {
+                Some(name.to_string())
+            }
             name => return Err(format!("there is no scheduler '{}'{}", clip(name), near(name))),
         };
         let mut values = BTreeMap::new();

@@ -8,8 +8,6 @@ const TAGS_MAX: u32 = 16_384;
 const RECORDED_MAX: usize = 100_000;
 /// Segments of a request (BLK_MAX_SEGMENTS).
 const MAX_SEGMENTS: u32 = 128;
-/// Default largest request, KiB (BLK_DEF_MAX_SECTORS).
-const MAX_SECTORS_KB: u32 = 1280;
 
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
@@ -101,7 +99,6 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
-        let scheduler = self.scheduler(config)?;
         let nr_cpus = self.machine.cpus();
         let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
             0 => nr_cpus,
@@ -112,6 +109,8 @@ impl Builder<'_> {
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
+        let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
+        let scheduler = self.scheduler(config, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -127,7 +126,7 @@ impl Builder<'_> {
         }
         check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
         check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
-        let max_sectors_kb = config.max_sectors_kb.unwrap_or(MAX_SECTORS_KB);
+        let max_sectors_kb = config.max_sectors_kb.unwrap_or(self.knobs.max_sectors_kb);
         check((4..=65_536).contains(&max_sectors_kb), &field("max_sectors_kb"), || {
             "must be from 4 to 65536".into()
         })?;
@@ -164,20 +163,20 @@ impl Builder<'_> {
             _ => nr_tags,
         };
         let map = self.cpu_map(nr, first_hctx);
-        let mut host_tags = shared;
+        let mut common = shared;
         for i in 0..nr {
-            let tags = match host_tags {
+            let tags = match common {
                 Some(tags) => tags,
                 None => self.tag_set("tags", nr_tags, first_hctx + i, i, name),
             };
             if matches!(driver, Driver::Scsi(_)) {
-                host_tags = Some(tags);
+                common = Some(tags);
             } else {
                 self.tags[tags as usize].queues = 1;
             }
             self.hctx(q, i, first_hctx + i, tags, &map, name);
         }
-        if let Some(tags) = host_tags {
+        if let Some(tags) = common {
             self.tags[tags as usize].queues += 1;
         }
         let budget_words =
@@ -228,6 +227,7 @@ impl Builder<'_> {
             nr_hctx: nr,
             first_ctx,
             map,
+            host_tags,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
             max_segments: MAX_SEGMENTS,
@@ -254,7 +254,7 @@ impl Builder<'_> {
         self.topology.queues.push(topology::Queue {
             name: name.clone(),
             model: preset.name.into(),
-            scheduler: config.scheduler.clone(),
+            scheduler: scheduler.map_or("none", |row| row.name).into(),
             tunables,
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,

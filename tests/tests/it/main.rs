@@ -8,5 +8,6 @@ mod laws;
 mod recorded_kernels;
 mod scenarios;
 mod stations;
+mod tag_waiters;
 mod text_form;
 mod workloads;

@@ -94,6 +94,7 @@ pub fn changes_picture(kind: &Kind) -> bool {
         | Kind::ContextEnd
         | Kind::SyscallEnter { .. }
         | Kind::SyscallExit
+        | Kind::SleepRequest { .. }
         | Kind::GetRequest { rq: 0, .. } => false,
         _ => true,
     }

@@ -171,7 +171,11 @@ async fn a_scheduler_in_the_address_shows_its_inside() {
     set_hash("v=1&preset=deadline-mix&a.q=kyber,nr_requests:32&t=5ms&paused=1");
     let place = place();
     let page = mount_to(place.clone(), App);
-    assert!(until(|| text(&place, "#elevator-title") == "Inside kyber").await, "{}", text(&place, "#elevator"));
+    assert!(
+        until(|| text(&place, "#elevator-title") == "Inside kyber").await,
+        "{}",
+        text(&place, "#elevator")
+    );
     assert_eq!(element::<HtmlInputElement>(&place, "#first-nr_requests").value(), "32");
     element::<HtmlElement>(&place, "#elevator").scroll_into_view();
     assert!(until(|| text(&place, "#elevator .facts").contains("domain_tokens[READ]")).await);
