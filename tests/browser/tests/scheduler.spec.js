@@ -29,24 +29,30 @@ test('without a scheduler the panel says so, and one can be chosen', async ({ pa
   await expect(inside(page)).toContainText('The scheduler is none');
 });
 
+/** Steps until a request is taken from the scheduler: what was announced before that event, and what the event says. */
+const stepToDispatch = (page) =>
+  page.evaluate(async () => {
+    const forward = document.querySelector('button[aria-label="One event on"]');
+    const event = () => [...document.querySelectorAll('#log tbody tr')].at(-1)?.innerText ?? '';
+    const before = event();
+    for (let steps = 0; steps < 400; steps++) {
+      const announced = document.querySelector('#elevator .next button')?.innerText ?? 'none';
+      forward.click();
+      await new Promise((done) => setTimeout(done, 10));
+      const text = event();
+      if (text !== before && /takes request \d+ from the elevator/.test(text)) return { announced, text };
+    }
+    return { announced: 'nothing', text: 'no dispatch in 400 events' };
+  });
+
 test('the request announced as next is the one that goes', async ({ page }) => {
   await openDeadline(page);
-  const last = page.locator('#log tbody tr').last();
-  const before = await last.innerText();
-  let announced = await serial(next(page));
-  for (let steps = 0; steps < 400; steps++) {
-    await button(page, 'One event on').click();
-    const text = await last.innerText();
-    if (text !== before && /takes request \d+ from the elevator/.test(text)) {
-      expect(text).toContain(`takes request ${announced} from the elevator`);
-      // And back: it stands there again, announced.
-      await button(page, 'One event back').click();
-      await expect(next(page)).toHaveText(String(announced));
-      return;
-    }
-    announced = await serial(next(page));
-  }
-  throw new Error('no dispatch in 400 events');
+  const { announced, text } = await stepToDispatch(page);
+  expect(text).toContain(`takes request ${announced} from the elevator`);
+  await expect(next(page)).not.toHaveText(announced);
+  // And back: it stands there again, announced.
+  await button(page, 'One event back').click();
+  await expect(next(page)).toHaveText(announced);
 });
 
 test('a queued request is selected from the list, and marked as next in words', async ({ page }) => {

@@ -186,11 +186,11 @@ fn Listed(inside: Memo<View>, name: String, nth: usize) -> impl IntoView {
             let now = move |f: fn(&sched::Item) -> String| {
                 text(move || of.with(|g| g.items.iter().find(|i| i.rq == rq).map(f)).unwrap_or_default())
             };
-            let place = now(|i| format!("sector {} + {}", crate::words::grouped(i.sector), i.sectors));
+            let place = now(|i| format!("{} + {}", crate::words::grouped(i.sector), i.sectors));
             view! {
                 <li class:next-item=state(move || next.get() == rq)>
                     <Request rq session />
-                    <span class="item-place">{place}</span>
+                    <span class="item-place"><span class="hidden-text">"sector "</span>{place}</span>
                     <span class="item-note">{now(|i| i.note.clone())}</span>
                     <span class="item-next">{text(move || String::from(if next.get() == rq { "next" } else { "" }))}</span>
                 </li>

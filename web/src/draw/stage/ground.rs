@@ -166,7 +166,11 @@ impl Stage {
         let hctx = &topology.hctxs[id as usize];
         let queue = topology.queues.get(hctx.queue as usize);
         let name = match queue {
-            Some(queue) if topology.queues.len() > 1 || !at.compact => {
+            // `busy 9` must find room beside it.
+            Some(queue)
+                if topology.queues.len() > 1
+                    || !at.compact && name_face.width(&queue.name) + t * 7.0 <= at.title.w =>
+            {
                 format!("{} hctx{}", queue.name, hctx.index)
             }
             _ => format!("hctx{}", hctx.index),
