@@ -51,20 +51,21 @@ pub fn Elevator() -> impl IntoView {
     let disk = Memo::new(move |_| {
         disks.with(|d| d.iter().find(|(i, ..)| *i == chosen.get()).or_else(|| d.first()).map(|(i, ..)| *i))
     });
-    // Nobody looks: nothing is asked.
-    let inside = Memo::new(move |last: Option<&View>| {
+    // Nobody looks: nothing is asked. With the view goes the event after which it was asked for.
+    let asked = Memo::new(move |last: Option<&(u64, View)>| {
         if !shown.get() {
             return last.cloned().unwrap_or_default();
         }
         session.beat.track();
         let queue = disk.get();
-        let look = |p: &Player| match last.filter(|_| !p.at_rest()) {
+        let look = |p: &Player| match last.filter(|last| !p.at_rest() && last.0 < p.position()) {
             // Between two events of one step the simulation is ahead of what is seen.
-            Some(last) => Some(last.clone()),
-            None => p.scheduler_view(queue?),
+            Some(last) => Some((p.position(), last.1.clone())),
+            None => Some((p.position(), p.scheduler_view(queue?)?)),
         };
         session.with_player(look).flatten().unwrap_or_default()
     });
+    let inside = Memo::new(move |_| asked.with(|(_, view)| view.clone()));
     let none = state(move || disks.read().is_empty());
     let title = text(move || {
         let name = disks.with(|d| d.iter().find(|(i, ..)| Some(*i) == disk.get()).map(|(.., s)| s.clone()));
