@@ -2,6 +2,7 @@
 //! locks and lines. A value of its own so that a reader needs no access to the simulation's state.
 
 use crate::event::{CpuId, HctxId, QueueId};
+use crate::scenario::Path;
 use crate::sched::Tunable;
 use serde::Serialize;
 
@@ -49,6 +50,8 @@ pub struct Queue {
     pub name: String,
     /// Device model preset.
     pub model: String,
+    /// The half of the block layer that serves it.
+    pub path: Path,
     /// Scheduler attached.
     pub scheduler: String,
     /// Attributes of `queue/iosched` that this kernel has, with the values that they have by themselves.
@@ -57,7 +60,8 @@ pub struct Queue {
     pub dev: (u32, u32),
     /// Driver tags of one hctx.
     pub nr_tags: u32,
-    /// sysfs nr_requests: the sched tags with a scheduler, the driver tags without.
+    /// sysfs nr_requests: the sched tags with a scheduler, the driver tags without; on the legacy path the pool's requests
+    /// of each kind.
     pub nr_requests: u32,
     /// Commands the device itself takes at once (LUN depth; the tags of all hctxs where there is no budget).
     pub queue_depth: u32,

@@ -1,4 +1,4 @@
-//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion.
+//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion; and the legacy path beside it.
 //!
 //! The rules are those of the functions named in each frame; which of them hold is read from the knobs
 //! ([`crate::kernel::Knobs`]), never from a version.
@@ -8,6 +8,7 @@ mod dispatch;
 mod driver;
 mod elevator;
 mod issue;
+mod legacy;
 mod plug;
 mod run;
 mod sbitmap;
@@ -16,6 +17,7 @@ mod tags;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use sbitmap::Tags;
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -107,6 +109,10 @@ pub(crate) struct Request {
     pub budget_word: u32,
     /// Holds a place in `host_busy` and `fw_outstanding`.
     pub in_host: bool,
+    /// Its driver has seen it since it was last put back (RQF_STARTED, legacy path).
+    pub started: bool,
+    /// Time between D and R of the attempts that were put back, ns.
+    pub refused_ns: u64,
 }
 
 impl Io {
@@ -256,6 +262,8 @@ pub(crate) struct Queue {
     pub queue_lock: ObjectId,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
+    /// What the legacy path keeps, where the disk is on it.
+    pub legacy: Option<Legacy>,
     /// Stands for the lines of all requests in the table of lines.
     pub request_line: ObjectId,
 }
@@ -290,4 +298,6 @@ pub(crate) struct Host {
     pub starved: u32,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
+    /// Guards the list of starved LUNs; taken on the legacy path.
+    pub host_lock: ObjectId,
 }

@@ -83,6 +83,7 @@ const K4_4: Knobs = Knobs {
     deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
+    legacy_path: true,
     bfq_queue_lock: true,
 };
 
@@ -136,6 +137,7 @@ const K5_4: Knobs = Knobs {
     scsi_device_ref: false,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
+    legacy_path: false,
     elevator_before_direct: true,
     ..K4_19
 };

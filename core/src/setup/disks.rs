@@ -70,8 +70,23 @@ impl Builder<'_> {
                             ObjectKind::Line,
                             Site::Host,
                         );
-                        let can_queue = config.nr_tags.or(config.nr_requests).unwrap_or(preset.nr_tags);
-                        self.hosts.push(Host { host_busy: 0, can_queue, starved: 0, host_line, fw_line });
+                        let host_lock = self.object(
+                            "shost->host_lock",
+                            "shost->host_lock".into(),
+                            ObjectKind::Lock,
+                            Site::Host,
+                        );
+                        // The pool of the legacy path says nothing about the adapter.
+                        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
+                        let can_queue = config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags);
+                        self.hosts.push(Host {
+                            host_busy: 0,
+                            can_queue,
+                            starved: 0,
+                            host_line,
+                            fw_line,
+                            host_lock,
+                        });
                     }
                     lun += 1;
                     (device, Driver::Scsi(host), lun - 1)
@@ -99,18 +114,24 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
+        let path = self.path(config, driver)?;
         let nr_cpus = self.machine.cpus();
-        let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
-            0 => nr_cpus,
-            n => n,
-        });
+        let wanted = match (path, config.nr_hw_queues, preset.nr_hw_queues) {
+            (Path::Legacy, ..) => 1,
+            (Path::Mq, Some(n), _) => n,
+            (Path::Mq, None, 0) => nr_cpus,
+            (Path::Mq, None, n) => n,
+        };
+        if path == Path::Legacy && config.nr_hw_queues.is_some() {
+            self.warnings.push(format!("{name}: nr_hw_queues concerns the blk-mq path only"));
+        }
         check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
         let nr = wanted.min(nr_cpus);
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
-        let scheduler = self.scheduler(config, nr, host_tags)?;
+        let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -210,13 +231,17 @@ impl Builder<'_> {
         let queue_lock =
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
-        let (elevator, tunables) = match scheduler {
-            Some(row) => {
+        let (elevator, tunables) = match (path, scheduler) {
+            (_, None) => (None, Vec::new()),
+            (Path::Mq, Some(row)) => {
                 let hctxs = first_hctx..first_hctx + nr;
                 let (elevator, known) = self.elevator(config, row, q, rotational, hctxs, nr_tags)?;
                 (Some(elevator), known)
             }
-            None => (None, Vec::new()),
+            (Path::Legacy, Some(row)) => {
+                let (elevator, known) = self.legacy_elevator(config, row, rotational, queue_lock)?;
+                (Some(elevator), known)
+            }
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         self.queues.push(Queue {
@@ -243,6 +268,7 @@ impl Builder<'_> {
             restarts: false,
             ref_line,
             queue_lock,
+            legacy: (path == Path::Legacy).then(|| Legacy::new(nr_requests)),
             elevator,
             request_line,
         });
@@ -254,6 +280,7 @@ impl Builder<'_> {
         self.topology.queues.push(topology::Queue {
             name: name.clone(),
             model: preset.name.into(),
+            path,
             scheduler: scheduler.map_or("none", |row| row.name).into(),
             tunables,
             dev: config.dev.unwrap_or(default_dev),
@@ -265,6 +292,30 @@ impl Builder<'_> {
             units: preset.units(),
         });
         Ok(())
+    }
+
+    /// The path of a disk, if kernel and driver have it.
+    fn path(&self, config: &DeviceConfig, driver: Driver) -> Result<Path, ScenarioError> {
+        let path = config.path.unwrap_or_default();
+        let field = format!("devices.{}.path", config.name);
+        if path == Path::Legacy {
+            check(self.knobs.legacy_path, &field, || {
+                let rows = ROWS.iter().filter(|row| row.knobs.legacy_path).map(|row| row.name);
+                let rows = rows.collect::<Vec<_>>().join(", ");
+                format!(
+                    "kernel {} has no legacy path any more; choose kernel {rows} or leave path out",
+                    self.scenario.kernel
+                )
+            })?;
+            check(driver != Driver::Nvme, &field, || {
+                format!("the NVMe driver never had a legacy path; leave path out for {}", config.model)
+            })?;
+        }
+        let other = self.queues.iter().find(|q| matches!(q.driver, Driver::Scsi(_)) && q.driver == driver);
+        check(other.is_none_or(|q| q.legacy.is_some() == (path == Path::Legacy)), &field, || {
+            String::from("all volumes of one adapter take the same path")
+        })?;
+        Ok(path)
     }
 
     /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,

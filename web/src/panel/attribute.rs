@@ -5,6 +5,7 @@ use super::knob::{Setting, parts_of};
 use crate::session::Session;
 use crate::sysfs::QUEUE_FILES;
 use leptos::prelude::*;
+use mqscope_core::scenario::Path;
 use mqscope_core::sched::{SCHEDULERS, Tunable};
 
 /// What the first disk's scheduler has below `queue/iosched`; tracks the run on the stage.
@@ -39,7 +40,27 @@ pub(super) fn SchedulerChoice() -> impl IntoView {
     let session = Session::here();
     let now = Memo::new(move |_| scheduler(session));
     let usual = move || session.preset().sysfs[session.side.get().index()].scheduler.clone();
-    let names = std::iter::once("none").chain(SCHEDULERS.iter().map(|r| r.name));
+    let path = Memo::new(move |_| {
+        session.beat.track();
+        session.side.track();
+        session.with_player(|p| p.topology().queues.first().map(|q| q.path)).flatten().unwrap_or_default()
+    });
+    // Each half of the block layer has its own.
+    let names = move |path: Path| {
+        let none = (path == Path::Mq).then_some("none");
+        none.into_iter().chain(SCHEDULERS.iter().filter(move |r| r.path == path).map(|r| r.name))
+    };
+    let choice = move || {
+        view! {
+            <Choice
+                id="scheduler".into()
+                help="scheduler-help".into()
+                options=names(path.get()).map(|n| (n.to_string(), n.to_string())).collect()
+                value=text(move || now.get())
+                on=Callback::new(move |name: String| session.set_sysfs(|s| s.set_scheduler(&name)))
+            />
+        }
+    };
     let changed = move || {
         let set = session.config.with(|c| c.policy(session.side.get()).sysfs.scheduler.clone());
         set != usual()
@@ -59,13 +80,7 @@ pub(super) fn SchedulerChoice() -> impl IntoView {
             changed=state(changed)
             reset=("Reset scheduler".into(), act(reset))
         >
-            <Choice
-                id="scheduler".into()
-                help="scheduler-help".into()
-                options=names.map(|n| (n.to_string(), n.to_string())).collect()
-                value=text(move || now.get())
-                on=Callback::new(move |name: String| session.set_sysfs(|s| s.set_scheduler(&name)))
-            />
+            {choice}
         </Setting>
     }
 }

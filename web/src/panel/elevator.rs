@@ -7,6 +7,7 @@ use crate::session::Session;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_use::use_intersection_observer;
+use mqscope_core::scenario::Path;
 use mqscope_core::sched::{self, Group, View};
 
 /// Requests shown of one list; what matters is at its head and around the next one.
@@ -95,7 +96,7 @@ pub fn Elevator() -> impl IntoView {
                 {format!(
                     "The scheduler is none: requests wait in ctx lists and go to the driver without being sorted or held \
                      back. Choose {} under Policy to see one at work here.",
-                    sched::SCHEDULERS.iter().map(|r| r.name).collect::<Vec<_>>().join(", "),
+                    sched::SCHEDULERS.iter().filter(|r| r.path == Path::Mq).map(|r| r.name).collect::<Vec<_>>().join(", "),
                 )}
             </p>
             <div hidden=none>

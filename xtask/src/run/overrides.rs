@@ -22,7 +22,7 @@ pub struct Overrides {
     /// Number of disks; jobs that name fewer use them in turn.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=DEVICES_MAX as i64))]
     devices: Option<u16>,
-    /// Scheduler of all disks.
+    /// Scheduler of all disks; default is what the kernel chooses by itself.
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// Override a knob of the kernel row (repeatable).

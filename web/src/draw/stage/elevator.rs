@@ -5,6 +5,7 @@ use crate::draw::layout::ElevatorBox;
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::{Palette, Tone};
 use crate::scene::{Scene, Standing};
+use mqscope_core::scenario::Path;
 use mqscope_core::topology::Topology;
 
 impl Stage {
@@ -42,7 +43,8 @@ impl Stage {
         let Some(queue) = topology.queues.get(at.queue as usize) else { return };
         let queued = scene.standing_len(Standing::Elevator(at.queue));
         let used = scene.queues().get(at.queue as usize).map_or(0, |q| q.sched_tags);
-        let of = queue.nr_requests * at.tag_sets;
+        // The legacy pool has so many for each of synchronous and asynchronous.
+        let of = if queue.path == Path::Mq { queue.nr_requests * at.tag_sets } else { 2 * queue.nr_requests };
         let next = self.next_in(scene, at);
         let face = Type { size: t * 0.85, mono: true, strong: false };
         let ink = if used >= of { p.tone(Tone::Trouble) } else { p.ink_2 };
@@ -58,7 +60,8 @@ impl Stage {
             };
             row(0.0, "queued", &queued.to_string(), p.ink_2);
             row(1.0, "next", &next.map_or_else(|| String::from("none"), |(rq, _)| rq.to_string()), p.ink_2);
-            row(2.0, "sched tags", &format!("{used}/{of}"), ink);
+            let tags = if queue.path == Path::Mq { "sched tags" } else { "pool" };
+            row(2.0, tags, &format!("{used}/{of}"), ink);
         } else if at.title.h >= face.size {
             let next = next.map(|(rq, _)| format!("next {rq}, ")).unwrap_or_default();
             let whole = format!("{queued} queued, {next}{used}/{of}");
