@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use mqscope_core::host::MACHINES;
 use mqscope_core::kernel::ROWS;
 use mqscope_core::scenario::{DEVICES_MAX, DeviceConfig, Scenario};
+use mqscope_core::workload::Workload;
 use mqscope_core::{device::PRESETS, kernel};
 use std::fmt::Write as _;
 
@@ -148,6 +149,11 @@ impl Overrides {
             Some(name) => Some(by_prefix("device", name, PRESETS.iter().map(|p| p.name))?),
             None => None,
         };
+        if self.scheduler.is_some()
+            && let Workload::Jobs(jobs) = &mut scenario.workload
+        {
+            jobs.iter_mut().for_each(|job| job.ioscheduler = None);
+        }
         for disk in &mut scenario.devices {
             if let Some(model) = &model {
                 disk.model.clone_from(model);
