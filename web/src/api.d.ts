@@ -154,6 +154,7 @@ export interface QueueReport {
   empty_runs: number;
   delayed_runs: number;
   tag_waits: number;
+  flushes: number;
 }
 
 /** Mean times between blktrace's letters, ns. */

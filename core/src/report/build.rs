@@ -142,6 +142,7 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
         empty_runs: q.empty_runs,
         delayed_runs: q.delayed_runs,
         tag_waits: q.tag_waits,
+        flushes: q.flushes,
     }
 }
 

@@ -120,6 +120,8 @@ pub struct QueueReport {
     pub delayed_runs: u64,
     /// Tag waits; on the legacy path, waits for a request.
     pub tag_waits: u64,
+    /// Flush requests completed; they count in no other number of requests.
+    pub flushes: u64,
 }
 
 /// Mean times between letters, ns, as btt names them.

@@ -4,7 +4,9 @@ mod disks;
 mod schedulers;
 mod tasks;
 
-use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Tags, Work};
+use crate::block::{
+    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Tags, Work,
+};
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
@@ -13,7 +15,9 @@ use crate::event::{Log, ObjectId, Op, Sleep};
 use crate::host::{Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
 use crate::report::Stats;
-use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, Scenario, ScenarioError};
+use crate::scenario::{
+    DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, Scenario, ScenarioError, WriteCache,
+};
 use crate::sim::Sim;
 use crate::topology::{self, ObjectKind, Site, Topology};
 use crate::workload::task::{JobState, Program, Task, TaskState};

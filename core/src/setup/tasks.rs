@@ -26,7 +26,20 @@ impl Builder<'_> {
                                 format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1)
                             })?;
                         }
-                        BatchStep::Submit(ios) => {
+                        BatchStep::Fsync(disk) => {
+                            check(usize::from(*disk) < self.queues.len(), &field, || {
+                                format!("there is no disk {disk}")
+                            })?;
+                        }
+                        BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                            let fits = |op| match step {
+                                BatchStep::Discard(_) => op == Op::Discard,
+                                BatchStep::Commit(_) => op == Op::Write,
+                                _ => matches!(op, Op::Read | Op::Write),
+                            };
+                            check(ios.iter().all(|io| fits(io.op)), &field, || {
+                                String::from("submit reads and writes, discard discards, commit writes")
+                            })?;
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {
                                     return Err(wrong(field, format!("there is no disk {}", io.device)));
@@ -129,6 +142,12 @@ impl Builder<'_> {
         for (name, ns) in times {
             check(ns <= DURATION_MAX_NS, &field(name), || format!("must be at most {DURATION_MAX_NS} ns"))?;
         }
+        let flushes = job.fsync > 0 || job.end_fsync || job.dsync;
+        if flushes && !job.files.iter().any(|&file| self.queues[file as usize].write_cache) {
+            self.warnings.push(field(
+                "fsync and sync flush nothing, as its disks have no volatile write cache (write_cache = \"write back\" gives one)",
+            ));
+        }
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }
@@ -213,6 +232,9 @@ impl Builder<'_> {
                 since_think: 0,
                 draining: false,
                 step: 0,
+                call: 0,
+                unsynced: 0,
+                block: (0, 0, 0),
             },
         }
     }

@@ -2,8 +2,10 @@
 
 use mqscope_core::event::Op;
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DeviceConfig, Path, Scenario};
-use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
+use mqscope_core::scenario::{DeviceConfig, Path, Scenario, WriteCache};
+use mqscope_core::workload::{
+    Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Trim, Workload,
+};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -114,6 +116,9 @@ prop_compose! {
         rq_affinity in 0_u8..=2,
         max_sectors_kb in of(select(vec![4_u32, 64, 1280])),
         completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
+        (cached, fua, flush_not_queued) in any_bools(),
+        discard_max_bytes in of(select(vec![4096_u64, 10_240, 65_536])),
+        discard_granularity in of(select(vec![512_u32, 4096])),
     ) -> DeviceConfig {
         DeviceConfig {
             scheduler: scheduler.into(),
@@ -125,9 +130,18 @@ prop_compose! {
             rq_affinity,
             max_sectors_kb,
             completion_ns,
+            write_cache: Some(if cached { WriteCache::WriteBack } else { WriteCache::WriteThrough }),
+            fua: Some(fua),
+            flush_not_queued: Some(flush_not_queued),
+            discard_max_bytes,
+            discard_granularity,
             ..DeviceConfig::new("", "")
         }
     }
+}
+
+fn any_bools() -> impl Strategy<Value = (bool, bool, bool)> {
+    (proptest::bool::ANY, proptest::bool::ANY, proptest::bool::ANY)
 }
 
 fn schedulers(path: Path) -> Vec<&'static str> {
@@ -160,6 +174,11 @@ prop_compose! {
         startdelay_ns in select(vec![0_u64, 0, 0, 70_000]),
         (offset, both) in (0_u32..=3, proptest::bool::ANY),
         phase in 0_u32..=1,
+        (trim, fsync) in (
+            select(vec![Trim::None, Trim::None, Trim::Only, Trim::BeforeWrite]),
+            select(vec![0_u32, 0, 1, 3]),
+        ),
+        (end_fsync, dsync, _) in any_bools(),
     ) -> JobSpec {
         let depth = if engine == Engine::Psync { 1 } else { iodepth };
         JobSpec {
@@ -185,6 +204,10 @@ prop_compose! {
             startdelay_ns,
             offset: Amount::Percent(f64::from(offset) * 10.0),
             phase,
+            trim,
+            fsync,
+            end_fsync,
+            dsync,
             ..JobSpec::default()
         }
     }
@@ -199,16 +222,27 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
             len: kib * KIB,
         },
     );
+    let discard = |ios: Vec<BatchIo>| {
+        BatchStep::Discard(ios.into_iter().map(|io| BatchIo { op: Op::Discard, ..io }).collect())
+    };
+    let discards = vec(io.clone(), 1..3).prop_map(discard);
+    let commit = |ios: Vec<BatchIo>| {
+        BatchStep::Commit(ios.into_iter().map(|io| BatchIo { op: Op::Write, ..io }).collect())
+    };
+    let commits = vec(io.clone(), 1..3).prop_map(commit);
     let submit = vec(io, 1..40).prop_map(BatchStep::Submit);
     let step = prop_oneof![
         4 => submit.clone(),
         1 => (0_u16..4).prop_map(BatchStep::Cpu),
         1 => Just(BatchStep::Wait),
+        1 => (0..disks as u16).prop_map(BatchStep::Fsync),
+        1 => discards,
+        1 => commits,
         1 => (1_u64..50_000).prop_map(BatchStep::Sleep),
     ];
     // At least one call, so that there is something to check.
-    (vec(step, 0..12), submit).prop_map(|(mut steps, last)| {
+    (vec(step, 0..12), submit, proptest::bool::ANY).prop_map(|(mut steps, last, dsync)| {
         steps.extend([last, BatchStep::Wait]);
-        BatchScript { name: "iob".into(), steps }
+        BatchScript { name: "iob".into(), dsync, steps }
     })
 }

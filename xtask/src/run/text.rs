@@ -150,7 +150,11 @@ fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
         "  issued directly {}, inserted {}, requeued {}, dispatched by another CPU {}",
         q.direct_issued, q.inserted, q.requeued, q.foreign_dispatched
     )?;
-    writeln!(out, "  hctx runs {} ({} sent nothing), tag waits {}", q.runs, q.empty_runs, q.tag_waits)
+    writeln!(
+        out,
+        "  hctx runs {} ({} sent nothing), tag waits {}, flushes {}",
+        q.runs, q.empty_runs, q.tag_waits, q.flushes
+    )
 }
 
 fn cpu(out: &mut String, cpu: &CpuReport) -> fmt::Result {
