@@ -34,7 +34,7 @@ impl Scene {
             Kind::FlushPending { .. } | Kind::FlushStart { .. } | Kind::RequeueListAdd { .. } => {
                 self.apply_flush(event);
             }
-            Kind::Plug { .. } | Kind::Congested { .. } => {}
+            Kind::Plug { .. } | Kind::Congested { .. } | Kind::Violation { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));
@@ -109,10 +109,17 @@ impl Scene {
             Kind::RequestMerge { gone, rq, queue, front, .. } => self.append(event, gone, rq, queue, front),
             Kind::SchedTagAlloc { rq, bio, hctx, tag } => {
                 let slot = self.born(event, rq, bio, hctx, tag);
+                let queue = self.queue_of(hctx);
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags += 1;
+                }
                 self.step(slot, event, Did::SchedTagAlloc, tag);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
             }
             Kind::PoolAlloc { rq, bio, queue, count, .. } => {
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags += 1;
+                }
                 let slot = self.born(event, rq, bio, self.first_hctx(queue), 0);
                 self.step(slot, event, Did::PoolAlloc, count);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
@@ -269,6 +276,14 @@ impl Scene {
             }
             Kind::SchedTagFree { rq, .. } | Kind::PoolFree { rq, .. } => {
                 let pool = matches!(event.kind, Kind::PoolFree { .. });
+                let queue = match event.kind {
+                    Kind::SchedTagFree { hctx, .. } => self.queue_of(hctx),
+                    Kind::PoolFree { queue, .. } => queue,
+                    _ => return,
+                };
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags = q.sched_tags.saturating_sub(1);
+                }
                 // A request that was appended to another is gone already.
                 if self.requests.contains_key(&rq)
                     && let Some(slot) = self.find(rq)
