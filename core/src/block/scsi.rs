@@ -265,6 +265,11 @@ impl Sim {
             self.touch(c, self.hosts[host as usize].host_line);
         }
         self.hosts[host as usize].host_busy -= 1;
+        let queue = &mut self.queues[self.rqs[rq].queue as usize];
+        if queue.flush_not_queued {
+            queue.in_device -= 1;
+            queue.flush_in_device &= self.rqs[rq].op != Op::Flush;
+        }
         self.refuse(c, rq, true)
     }
 

@@ -38,6 +38,7 @@ fn run(kernel: &str, devices: Vec<DeviceConfig>, steps: Vec<BatchStep>) -> Sim {
         machine: "small".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices,
         workload,
     };
