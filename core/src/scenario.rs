@@ -10,6 +10,11 @@ pub const DURATION_MAX_NS: u64 = 3_600_000_000_000;
 /// Most disks.
 pub const DEVICES_MAX: usize = 16;
 
+/// Models of disks that have no device of their own and pass bios on to `members`.
+pub const STACKS: &[&str] = &["md-raid0", "dm-linear"];
+/// Most disks above each other.
+pub const STACK_DEPTH_MAX: usize = 4;
+
 /// A run: machine, kernel, disks, workload, seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,8 +52,14 @@ pub struct Scenario {
 pub struct DeviceConfig {
     /// Disk name (`sdb`).
     pub name: String,
-    /// Device preset, see [`crate::device::PRESETS`].
+    /// Device preset, see [`crate::device::PRESETS`], or one of [`STACKS`].
     pub model: String,
+    /// Disks that a stacked disk lies on, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// Chunk of an md-raid0, KiB (mdadm's default is 512).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_kb: Option<u32>,
     /// Scheduler: `none` or a name of [`crate::sched::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
@@ -90,6 +101,14 @@ pub struct DeviceConfig {
     /// Size, bytes.
     #[serde(default)]
     pub size: Option<u64>,
+    /// The disk carries a file system, and jobs work on files of it: `ext4` or `xfs`. Decides how the file's lock is held
+    /// around direct I/O (knob dio_lock); unset: jobs use the block device itself, which has no such lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_lock: Option<String>,
+    /// sysfs wbt_lat_usec: latency of reads above which asynchronous writes are let through more slowly; 0: no throttling.
+    /// Unset: the kernel's default (2000, rotating disks 75000, off with bfq).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wbt_lat_usec: Option<u64>,
     /// `major,minor` for blkparse text.
     #[serde(default)]
     pub dev: Option<(u32, u32)>,
@@ -101,6 +120,8 @@ impl DeviceConfig {
         Self {
             name: name.into(),
             model: model.into(),
+            members: Vec::new(),
+            chunk_kb: None,
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
             nr_tags: None,
@@ -114,6 +135,8 @@ impl DeviceConfig {
             completion_ns: None,
             completions_ns: Vec::new(),
             size: None,
+            file_lock: None,
+            wbt_lat_usec: None,
             dev: None,
         }
     }

@@ -66,7 +66,7 @@ impl Recount {
         let at = event.at_ns;
         let of_hctx = |hctx: u16| usize::from(hctx_queue[usize::from(hctx)]);
         match event.kind {
-            Kind::Queue { bio, extent, .. } => _ = self.bios.insert(bio, extent.sectors),
+            Kind::Queue { bio, extent, .. } => _ = self.bios.entry(bio).or_insert(extent.sectors),
             Kind::Reap { bio, lat_ns } => {
                 self.ios += 1;
                 self.lat_sum_ns += lat_ns;
@@ -101,6 +101,7 @@ impl Recount {
                     q.in_flight_ns += (at - from) as f64;
                 }
             }
+            Kind::Complete { rq: 0, .. } => {}
             Kind::Complete { rq, queue, extent } => {
                 let issued = self.issued.remove(&rq).unwrap_or(at);
                 let allocated = self.allocated.remove(&rq).unwrap_or(at);

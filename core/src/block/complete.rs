@@ -17,6 +17,7 @@ impl Sim {
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
             Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         };
         self.cpus[cpu as usize].irq_queue.push_back(rq);
         self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
@@ -143,6 +144,7 @@ impl Sim {
                 let r = &self.rqs[rq];
                 let (id, extent, mut bio) = (r.id, r.extent(), r.bio_first);
                 self.stats.completed(&self.rqs[rq], self.now);
+                self.wbt_completed(rq);
                 self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
                 while bio != NONE {
                     let (next, io) = (self.bios[bio].next, self.bios[bio].io);
@@ -165,6 +167,7 @@ impl Sim {
                     self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
                     self.put_sched_tag(c, hctx, sched_tag);
                 }
+                self.wbt_done(c, rq);
                 self.rqs.remove(rq);
                 let queue = q as u16;
                 // From here on the frame's `rq` names the queue and hctx, as the request is gone.

@@ -14,6 +14,7 @@ impl Sim {
         r.issue_cpu = c as u16;
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
         self.stats.issued(queue, now);
+        self.wbt_issued(rq);
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
     }
 
@@ -70,6 +71,7 @@ impl Sim {
             Driver::Null => self.null_queue_rq(c, pc, rq, last),
             Driver::Nvme => self.nvme_queue_rq(c, pc, rq, last),
             Driver::Scsi(host) => self.scsi_queue_rq(c, pc, rq, host, last),
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         }
     }
 
@@ -176,6 +178,7 @@ impl Sim {
         let r = &self.rqs[rq];
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
         self.stats.queues[queue as usize].requeued += 1;
+        self.wbt_requeued(rq);
         self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
         let busy = self.queues[queue as usize].device_busy > 0;
         Flow::Ret(if self.knobs.dev_resource && busy { status::DEV_RESOURCE } else { status::RESOURCE })

@@ -9,14 +9,18 @@ mod driver;
 mod elevator;
 mod issue;
 mod plug;
+mod remap;
 mod run;
 mod sbitmap;
 mod submit;
 mod tags;
+mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
+pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
@@ -61,6 +65,8 @@ pub(crate) struct Io {
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Bio {
     pub io: u32,
+    /// Where it is bound for now; differs from the I/O's disk below a stacked disk.
+    pub queue: QueueId,
     pub sector: u64,
     pub sectors: u32,
     /// When it arrived at the queue (Q), ns.
@@ -107,9 +113,16 @@ pub(crate) struct Request {
     pub budget_word: u32,
     /// Holds a place in `host_busy` and `fw_outstanding`.
     pub in_host: bool,
+    /// The count of wbt in which it holds a place.
+    pub wbt: Option<Throttled>,
 }
 
 impl Io {
+    /// A write for which nobody waits.
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        throttled(self.op, self.flags) == Some(Throttled::Write)
+    }
+
     /// Flushes and writes past the cache stay alone (REQ_NOMERGE_FLAGS).
     pub(crate) fn mergeable(&self) -> bool {
         self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0
@@ -217,6 +230,8 @@ pub(crate) enum Driver {
     Nvme,
     /// SCSI on the host with this index.
     Scsi(u16),
+    /// Bio-based: no requests of its own, bios are passed on to member disks.
+    Stacked,
 }
 
 /// A request queue.
@@ -252,6 +267,12 @@ pub(crate) struct Queue {
     pub ref_line: ObjectId,
     /// q->queue_lock: the legacy path's one lock; with blk-mq bfq's look-up of the io context.
     pub queue_lock: ObjectId,
+    /// How a stacked disk lies on its members.
+    pub stack: Option<Stack>,
+    /// Writeback throttling, unless it is off.
+    pub wbt: Option<Box<Wbt>>,
+    /// The device has a volatile write cache.
+    pub write_cache: bool,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
     /// Stands for the lines of all requests in the table of lines.
@@ -266,6 +287,7 @@ impl Queue {
             Driver::Null => 2,
             Driver::Nvme => 3,
             Driver::Scsi(_) => 5,
+            Driver::Stacked => 0,
         }
     }
 

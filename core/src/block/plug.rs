@@ -21,7 +21,7 @@ impl Sim {
     /// Tries to merge `bio` into a request of the task's plug.
     pub(crate) fn plug_merge(&mut self, c: usize, bio: u32) -> bool {
         let t = self.current_task(c);
-        let q = self.ios[self.bios[bio].io].queue;
+        let q = self.bios[bio].queue;
         let same_queue = |&&rq: &&u32| self.rqs[rq].queue == q;
         let plug = &self.tasks[t].plug.list;
         let found = match self.knobs.plug_merge {

@@ -30,13 +30,15 @@ impl Sim {
     /// `bio` is what is left of the I/O, `part` the piece under way (the same slot for the last piece).
     pub(crate) fn submit_bio(&mut self, c: usize, pc: u8, bio: u32, part: u32, rq: u32) -> Flow {
         let frame = |pc, part, rq| Frame::SubmitBio { pc, bio, part, rq };
-        let io = self.bios[if part == NONE { bio } else { part }].io;
-        let q = self.ios[io].queue;
+        let Bio { io, queue: q, .. } = self.bios[if part == NONE { bio } else { part }];
         match pc {
             0 => {
                 let extent = self.bio_extent(bio);
                 self.bios[bio].q_ns = self.now;
                 self.emit(c, Kind::Queue { bio: self.ios[io].id, queue: q, extent });
+                if self.queues[q as usize].stack.is_some() {
+                    return Flow::Go(Frame::Remap { pc: 0, bio, part: NONE });
+                }
                 self.submit_bio(c, 1, bio, NONE, NONE)
             }
             // Split to limits; every piece goes the whole way before the next.
@@ -50,7 +52,8 @@ impl Sim {
                 let at_sector = whole.sector + u64::from(most);
                 self.emit(c, Kind::Split { bio: self.ios[io].id, queue: q, extent: whole, at_sector });
                 let q_ns = self.bios[bio].q_ns;
-                let part = self.bios.add(Bio { io, sector: whole.sector, sectors: most, q_ns, next: NONE });
+                let piece = Bio { io, queue: q, sector: whole.sector, sectors: most, q_ns, next: NONE };
+                let part = self.bios.add(piece);
                 self.ios[io].pending += 1;
                 let rest = &mut self.bios[bio];
                 rest.sector = at_sector;
@@ -110,7 +113,11 @@ impl Sim {
                 self.submit_bio(c, if pc == 11 { 9 } else { 5 }, bio, part, NONE)
             }
             13 => Flow::Go(frame(if self.cpus[c].ret == 1 { 9 } else { 5 }, part, NONE)),
-            5 => {
+            5 => match self.wbt_first(part) {
+                Some(wait) => Flow::Call(frame(20, part, NONE), wait),
+                None => self.submit_bio(c, 20, bio, part, NONE),
+            },
+            20 => {
                 if self.knobs.g_before_tag {
                     let extent = self.bio_extent(part);
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: 0, queue: q, extent });
@@ -204,7 +211,7 @@ impl Sim {
         let rq = Request {
             id: self.next_rq,
             task: io.task,
-            queue: io.queue,
+            queue: b.queue,
             hctx,
             cpu: c as u16,
             op: io.op,
@@ -227,6 +234,7 @@ impl Sim {
             has_budget: false,
             budget_word: 0,
             in_host: false,
+            wbt: self.wbt_tracks(bio),
         };
         let (id, q, bio_id) = (rq.id, rq.queue, io.id);
         let slot = self.rqs.add(rq);
@@ -256,7 +264,7 @@ impl Sim {
     pub(crate) fn adjoins(&self, rq: u32, bio: u32) -> bool {
         let (r, b) = (&self.rqs[rq], &self.bios[bio]);
         let io = &self.ios[b.io];
-        r.queue == io.queue
+        r.queue == b.queue
             && r.op == io.op
             && r.prio == io.prio
             && r.mergeable()

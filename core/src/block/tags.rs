@@ -150,8 +150,8 @@ impl Sim {
                     tags.wait_queues[queue as usize].push_back(Waiter::Task(t as u16));
                     tags.waiters += 1;
                     self.tasks[t].tag_wait = Some((set, queue));
-                    let io = &self.ios[self.bios[bio].io];
-                    let (id, q) = (io.id, io.queue);
+                    let b = &self.bios[bio];
+                    let (id, q) = (self.ios[b.io].id, b.queue);
                     self.stats.queues[q as usize].tag_waits += 1;
                     self.emit(c, Kind::TagWait { bio: id, hctx, wait_queue: queue });
                     if self.tasks[t].plug.list.is_empty() && self.tasks[t].plug.cached.is_empty() {

@@ -5,6 +5,8 @@
 //! ```text
 //! cpu 1                    move the thread to CPU 1
 //! b r@100+4 w1@300+8       one io_submit call: read 4 KiB at KiB 100 of disk 0, write 8 KiB at KiB 300 of disk 1
+//! wb w@0+1280 w@1280+1280  writeback as a flusher thread sends it: asynchronous writes within one plug
+//! prio rt 0                I/O priority from here on: rt, be or idle, and for the first two a level from 0 (highest) to 7
 //! wait                     until all that was submitted has completed
 //! sleep 500                microseconds
 //! ```
@@ -13,7 +15,7 @@
 
 use super::text::{self, Findings, clean, column, quote};
 use crate::diag::{Diagnostic, nearest};
-use crate::event::Op;
+use crate::event::{Op, Prio, PrioClass};
 use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS};
 use crate::workload::{BatchIo, BatchScript, BatchStep};
 use std::fmt::Write as _;
@@ -34,7 +36,7 @@ pub const CPUS_MAX: u16 = 8192;
 pub const TASK_NAME: &str = "iob";
 
 const SECTOR: u64 = 512;
-const KEYWORDS: [&str; 5] = ["cpu", "b", "wait", "sleep", "fsync"];
+const KEYWORDS: [&str; 7] = ["cpu", "b", "wb", "wait", "sleep", "fsync", "prio"];
 
 /// A script that can be run, and what the user should know about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Parsed {
     /// Number of disks the script needs: the highest index used, plus one.
     pub fn devices(&self) -> u16 {
         let ios = self.script.steps.iter().flat_map(|step| match step {
-            BatchStep::Submit(ios) => ios.as_slice(),
+            BatchStep::Submit(ios) | BatchStep::Writeback(ios) => ios.as_slice(),
             _ => &[],
         });
         ios.map(|io| io.device + 1).max().unwrap_or(0)
@@ -89,6 +91,11 @@ pub fn print(script: &BatchScript) -> String {
                 out.push_str("sleep ");
                 print_decimal(&mut out, *ns, 1000);
             }
+            BatchStep::Prio(prio) => print_prio(&mut out, *prio),
+            BatchStep::Writeback(ios) => {
+                out.push_str("wb");
+                ios.iter().for_each(|io| print_io(&mut out, io));
+            }
             BatchStep::Submit(ios) => {
                 out.push('b');
                 ios.iter().for_each(|io| print_io(&mut out, io));
@@ -113,6 +120,33 @@ fn print_io(out: &mut String, io: &BatchIo) {
     print_decimal(out, io.offset, 1024);
     out.push('+');
     print_decimal(out, u64::from(io.len), 1024);
+}
+
+fn print_prio(out: &mut String, Prio { class, level }: Prio) {
+    _ = match class {
+        PrioClass::None => write!(out, "prio none"),
+        PrioClass::Rt => write!(out, "prio rt {level}"),
+        PrioClass::Be => write!(out, "prio be {level}"),
+        PrioClass::Idle => write!(out, "prio idle"),
+    };
+}
+
+/// The words behind `prio`. A class that has no levels keeps that of a task that was never asked.
+fn prio(class: Option<&str>, level: Option<&str>) -> Option<Prio> {
+    let class = match class? {
+        "none" => PrioClass::None,
+        "rt" => PrioClass::Rt,
+        "be" => PrioClass::Be,
+        "idle" => PrioClass::Idle,
+        _ => return None,
+    };
+    match (class, level) {
+        (PrioClass::None | PrioClass::Idle, None) => Some(Prio { class, ..Prio::default() }),
+        (PrioClass::Rt | PrioClass::Be, Some(level)) => {
+            level.parse().ok().filter(|level| *level < 8).map(|level| Prio { class, level })
+        }
+        _ => None,
+    }
 }
 
 /// `value / unit` as an exact decimal; `unit` divides a power of ten.
@@ -205,9 +239,22 @@ impl Reader {
                     ),
                 }
             }
-            "b" => {
+            "b" | "wb" => {
                 let ops: Vec<&str> = words.by_ref().collect();
-                self.submit(index, line, &ops);
+                self.submit(index, line, &ops, keyword == "wb");
+            }
+            "prio" => {
+                let (class, level) = (words.next(), words.next());
+                match prio(class, level) {
+                    Some(prio) => self.steps.push(BatchStep::Prio(prio)),
+                    None => self.error(
+                        index,
+                        line,
+                        class.unwrap_or(keyword),
+                        "'prio' needs a class, and for rt and be a level from 0 to 7.",
+                        "Write for example 'prio rt 0', 'prio be 4', 'prio idle' or 'prio none'.",
+                    ),
+                }
             }
             "fsync" => self.error(
                 index,
@@ -232,9 +279,9 @@ impl Reader {
         }
     }
 
-    fn submit(&mut self, index: usize, line: &str, ops: &[&str]) {
+    fn submit(&mut self, index: usize, line: &str, ops: &[&str], writeback: bool) {
         if ops.is_empty() {
-            self.warning(index, line, "", "'b' without operations submits nothing.", "");
+            self.warning(index, line, "", "A step without operations submits nothing.", "");
             return;
         }
         if let Some(first_extra) = ops.get(OPS_MAX) {
@@ -245,12 +292,19 @@ impl Reader {
         let mut ios = Vec::with_capacity(ops.len());
         for op in ops {
             match io(op) {
+                Ok(io) if writeback && io.op != Op::Write => {
+                    let message = format!("'{}': writeback only writes.", quote(op));
+                    self.error(index, line, op, message, "Use 'b' for other operations.");
+                }
                 Ok(io) => ios.push(io),
                 Err(why) => {
                     let message = format!("'{}': {why}", quote(op));
                     self.error(index, line, op, message, "An operation is (r|w)[DISK]@OFFSET+LENGTH in KiB.");
                 }
             }
+        }
+        if writeback {
+            return self.steps.push(BatchStep::Writeback(ios));
         }
         self.steps.push(BatchStep::Submit(ios));
     }

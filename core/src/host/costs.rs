@@ -16,6 +16,7 @@ pub struct Costs {
     pub dio: u32,
     pub rq_alloc: u32,
     pub merge: u32,
+    pub remap: u32,
     pub plug_flush: u32,
     pub ctx_insert: u32,
     pub ctx_dequeue: u32,
@@ -82,6 +83,7 @@ const SKX: Costs = Costs {
     uring: 150,             // sqe and cqe [E 80-250]
     dio: 350,               // direct I/O set-up, page pin, bio [E 200-600]
     rq_alloc: 250,          // queue enter, tag, rq init, plug add [E 150-400]
+    remap: 200,             // a stacked disk passes a bio on: map, clone or split [E 80-500]
     merge: 80,              // one merge attempt that succeeds [E 40-150]
     plug_flush: 60,         // per request [E 30-120]
     ctx_insert: 80,         // under ctx->lock [E 50-150]
@@ -125,6 +127,7 @@ const DESKTOP: Costs = Costs {
     dio: 140,
     rq_alloc: 90,
     merge: 35,
+    remap: 80,
     plug_flush: 25,
     ctx_insert: 35,
     ctx_dequeue: 60,

@@ -73,6 +73,12 @@ const K4_14: Knobs = Knobs {
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
     bfq_queue_lock: true,
+    q_on_remapped: false,
+    md_remap_traced: true,
+    dio_lock: DioLock::WriteExclusive,
+    ext4_outer_plug: false,
+    wbt: true,
+    wbt_handover: false,
 };
 
 const K4_15: Knobs = Knobs {
@@ -108,6 +114,7 @@ const K5_4: Knobs = Knobs {
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
     elevator_before_direct: true,
+    wbt_handover: true,
     ..K4_19
 };
 
@@ -121,6 +128,7 @@ const K5_10: Knobs = Knobs {
     rerun_for_dispatch_list: true,
     elevator_queued: true,
     rq_merge_traced: true,
+    dio_lock: DioLock::Shared,
     ..K5_4
 };
 

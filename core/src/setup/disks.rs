@@ -11,25 +11,44 @@ const MAX_SEGMENTS: u32 = 128;
 /// Default largest request, KiB (BLK_DEF_MAX_SECTORS).
 const MAX_SECTORS_KB: u32 = 1280;
 
+/// `wbt_lat_usec` of rotating and of other disks (wbt_default_latency_nsec), us.
+const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
+const WBT_LAT_USEC: u64 = 2_000;
+
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
         let mut adapter: Option<(u16, u16)> = None; // device, host
         let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
-        let presets: Vec<&'static Preset> = configs
+        let presets: Vec<Option<&'static Preset>> = configs
             .iter()
-            .map(|d| {
-                preset(&d.model).ok_or_else(|| ScenarioError::UnknownName {
+            .map(|d| match preset(&d.model) {
+                None if !STACKS.contains(&d.model.as_str()) => Err(ScenarioError::UnknownName {
                     what: "device model",
                     name: d.model.chars().take(60).collect(),
-                    known: PRESETS.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-                })
+                    known: PRESETS
+                        .iter()
+                        .map(|p| p.name)
+                        .chain(STACKS.iter().copied())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                }),
+                preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let luns = presets.iter().filter(|p| volumes(p)).count() as u16;
+        let luns = presets.iter().flatten().filter(|p| volumes(p)).count() as u16;
         let mut lun = 0;
         for (config, preset) in configs.iter().zip(presets) {
+            let Some(preset) = preset else {
+                self.stacked(config)?;
+                continue;
+            };
+            check(
+                config.members.is_empty() && config.chunk_kb.is_none(),
+                &format!("devices.{}", config.name),
+                || format!("members and chunk_kb belong to the models {}", STACKS.join(" and ")),
+            )?;
             let recorded = &config.completions_ns;
             check(recorded.len() <= RECORDED_MAX, "completions_ns", || {
                 format!("at most {RECORDED_MAX} times")
@@ -218,6 +237,8 @@ impl Builder<'_> {
             None => None,
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
+        let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
+        let wbt = self.wbt(config, q, rotational, wbt_depth)?;
         self.queues.push(Queue {
             driver,
             device,
@@ -243,8 +264,12 @@ impl Builder<'_> {
             queue_lock,
             elevator,
             request_line,
+            stack: None,
+            wbt,
+            write_cache: false,
         });
         let default_dev = match driver {
+            Driver::Stacked => unreachable!("a stacked disk has no driver"),
             Driver::Nvme => (259, u32::from(q)),
             Driver::Null => (254, u32::from(q)),
             Driver::Scsi(_) => (8, 16 * u32::from(q + 1)),
@@ -262,6 +287,36 @@ impl Builder<'_> {
             units: preset.units(),
         });
         Ok(())
+    }
+
+    /// Writeback throttling with its default or the given target; bfq turns the default off.
+    fn wbt(
+        &mut self,
+        config: &DeviceConfig,
+        q: u16,
+        rotational: bool,
+        queue_depth: u32,
+    ) -> Result<Option<Box<Wbt>>, ScenarioError> {
+        let default = match self.knobs.wbt && config.scheduler != "bfq" {
+            true if rotational => WBT_LAT_ROTATIONAL_USEC,
+            true => WBT_LAT_USEC,
+            false => 0,
+        };
+        let usec = config.wbt_lat_usec.unwrap_or(default);
+        let name = &config.name;
+        check(usec <= DURATION_MAX_NS / 1000, &format!("devices.{name}.wbt_lat_usec"), || {
+            format!("must be at most {}", DURATION_MAX_NS / 1000)
+        })?;
+        if usec == 0 {
+            return Ok(None);
+        }
+        let mut counter = |what: &str| {
+            let text = format!("rwb->rq_wait {what} ({name})");
+            self.object("rwb->rq_wait", text, ObjectKind::Line, Site::Queue(q))
+        };
+        let line = counter("writes");
+        counter("discards");
+        Ok(Some(Box::new(Wbt::new(usec * 1000, queue_depth, line))))
     }
 
     /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,

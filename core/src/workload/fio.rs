@@ -1,6 +1,7 @@
 //! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
 
 use crate::engine::rng::{self, Purpose};
+use crate::block::NONE;
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
@@ -83,10 +84,17 @@ impl Sim {
                 let p = &self.tasks[t];
                 let wants = job.iodepth_batch_complete_min.min(p.in_flight);
                 if (p.ring.len() as u32) < wants {
+                    // A plug that is still open is flushed as the task goes to sleep.
+                    if !p.plug.list.is_empty() || !p.plug.cached.is_empty() {
+                        let flush = Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 };
+                        return Flow::Call(frame(pc::WAIT), flush);
+                    }
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
                 self.touch(c, self.tasks[t].ring_line);
+                self.file_unlock(c, t);
+                self.tasks[t].plug.active = false;
                 if job.engine == Engine::Psync {
                     self.charge(c, self.costs.syscall / 2);
                 }
@@ -225,6 +233,9 @@ impl Sim {
         program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
         self.prepare(t, file, if write { Op::Write } else { Op::Read }, start + block * u64::from(len), len);
+        if write && !job.direct {
+            self.make_asynchronous(t);
+        }
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
         self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);

@@ -5,10 +5,11 @@
 //! [`crate::format::iob`] makes it from text.
 
 mod batch;
+pub(crate) mod file_lock;
 mod fio;
 pub(crate) mod task;
 
-use crate::event::Op;
+use crate::event::{Op, Prio};
 use serde::{Deserialize, Serialize};
 
 /// Largest number of processes a workload may have.
@@ -86,6 +87,12 @@ pub struct JobSpec {
     pub numjobs: u32,
     /// Disks used, as indices into [`crate::scenario::Scenario::devices`]; several are used in turn.
     pub files: Vec<u16>,
+    /// Name of its file, where its disks have a file system: jobs of the same name work on the same file. Empty: the one
+    /// file of each disk that has no name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// Every process has a file of its own.
+    pub own_files: bool,
     /// Start of the region.
     pub offset: Amount,
     /// Added to the offset for each further process.
@@ -94,7 +101,8 @@ pub struct JobSpec {
     pub size: Option<Amount>,
     /// Bytes to transfer in all; `None`: `size`, once.
     pub io_size: Option<Amount>,
-    /// O_DIRECT. Buffered I/O is not modelled yet; the reader warns.
+    /// O_DIRECT. The page cache is not modelled: without it reads run as direct ones, and every write goes to the disk at
+    /// once as the asynchronous write that writeback would send, and is waited for; the reader warns.
     pub direct: bool,
     /// I/Os per second at most, for reads and writes.
     #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
@@ -147,6 +155,8 @@ impl Default for JobSpec {
             iodepth_low: 0,
             numjobs: 1,
             files: vec![0],
+            file: String::new(),
+            own_files: false,
             offset: Amount::Bytes(0),
             offset_increment: Amount::Bytes(0),
             size: None,
@@ -235,6 +245,10 @@ pub enum BatchStep {
     Cpu(u16),
     /// One `io_submit` call.
     Submit(Vec<BatchIo>),
+    /// Writeback of these blocks: asynchronous writes within one plug, as a flusher thread sends them.
+    Writeback(Vec<BatchIo>),
+    /// `ioprio_set`: the priority of all I/O from here on.
+    Prio(Prio),
     /// Wait until all that was submitted has completed.
     Wait,
     /// Sleep, ns.

@@ -9,4 +9,5 @@ mod recorded_kernels;
 mod scenarios;
 mod stations;
 mod text_form;
+mod upper;
 mod workloads;

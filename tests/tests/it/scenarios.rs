@@ -1,6 +1,6 @@
 //! Random scenarios: any kernel row with a few knobs overridden, any device, small jobs that end by themselves.
 
-use mqscope_core::event::Op;
+use mqscope_core::event::{Op, Prio, PrioClass};
 use mqscope_core::kernel::ROWS;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
@@ -49,8 +49,18 @@ prop_compose! {
         model in select(vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]),
         devices in vec(disk(), disks),
         workload in workload(disks),
+        stack in of(select(vec![("md-raid0", Some(4)), ("md-raid0", Some(64)), ("dm-linear", None)])),
     ) -> Shown {
         let device = |(i, disk): (usize, DeviceConfig)| DeviceConfig { name: format!("disk{i}"), model: model.into(), ..disk };
+        let mut devices: Vec<DeviceConfig> = devices.into_iter().enumerate().map(device).collect();
+        // Jobs number disks from 0: a stacked disk takes the place of the first, which goes behind the others.
+        if let Some((model, chunk_kb)) = stack {
+            let members: Vec<String> = devices.iter().map(|d| d.name.clone()).collect();
+            let first = devices[0].clone();
+            let file_lock = first.file_lock.clone();
+            devices[0] = DeviceConfig { members, chunk_kb, file_lock, ..DeviceConfig::new("stack", model) };
+            devices.push(first);
+        }
         Shown(Scenario {
             title: String::new(),
             seed,
@@ -59,7 +69,7 @@ prop_compose! {
             machine: machine.into(),
             kernel: kernel.into(),
             set,
-            devices: devices.into_iter().enumerate().map(device).collect(),
+            devices,
             workload,
         })
     }
@@ -89,6 +99,8 @@ prop_compose! {
         rq_affinity in 0_u8..=2,
         max_sectors_kb in of(select(vec![4_u32, 64, 1280])),
         completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
+        file_lock in of(select(vec!["ext4", "xfs"])),
+        wbt_lat_usec in of(select(vec![0_u64, 1, 2000])),
     ) -> DeviceConfig {
         DeviceConfig {
             scheduler: scheduler.into(),
@@ -100,6 +112,8 @@ prop_compose! {
             rq_affinity,
             max_sectors_kb,
             completion_ns,
+            file_lock: file_lock.map(String::from),
+            wbt_lat_usec,
             ..DeviceConfig::new("", "")
         }
     }
@@ -134,6 +148,7 @@ prop_compose! {
         complete_max in 0_u32..=8,
         startdelay_ns in select(vec![0_u64, 0, 0, 70_000]),
         (offset, both) in (0_u32..=3, proptest::bool::ANY),
+        (direct, own_files) in (proptest::bool::weighted(0.7), proptest::bool::ANY),
         phase in 0_u32..=1,
     ) -> JobSpec {
         let depth = if engine == Engine::Psync { 1 } else { iodepth };
@@ -160,6 +175,8 @@ prop_compose! {
             startdelay_ns,
             offset: Amount::Percent(f64::from(offset) * 10.0),
             phase,
+            direct,
+            own_files,
             ..JobSpec::default()
         }
     }
@@ -174,9 +191,13 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
             len: kib * KIB,
         },
     );
+    let writes = io.clone().prop_map(|io| BatchIo { op: Op::Write, ..io });
     let submit = vec(io, 1..40).prop_map(BatchStep::Submit);
     let step = prop_oneof![
         4 => submit.clone(),
+        1 => vec(writes, 1..40).prop_map(BatchStep::Writeback),
+        1 => select(vec![(PrioClass::Rt, 0_u8), (PrioClass::Be, 7), (PrioClass::Idle, 4)])
+            .prop_map(|(class, level)| BatchStep::Prio(Prio { class, level })),
         1 => (0_u16..4).prop_map(BatchStep::Cpu),
         1 => Just(BatchStep::Wait),
         1 => (1_u64..50_000).prop_map(BatchStep::Sleep),

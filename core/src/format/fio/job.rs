@@ -152,7 +152,8 @@ impl Finisher<'_> {
             Engine::Psync | Engine::IoUring => "",
         };
         let message = format!(
-            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: it runs as direct=1.{more}",
+            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: reads run as with \
+             direct=1, and every write goes to the disk at once as asynchronous writeback.{more}",
             quote(&self.section.name)
         );
         self.warn(at, message, "Write direct=1 if that is meant.");
