@@ -111,10 +111,10 @@ fn subject(kind: &Kind) -> Option<(QueueId, Option<Blocks>, Option<u32>)> {
     Some((queue, blocks, count))
 }
 
-/// Index of the first event of the second of two equal runs.
-pub(super) fn second_half(lines: &[Line]) -> usize {
-    let queued = || lines.iter().enumerate().filter(|(_, line)| line.letter == "Q");
-    queued().nth(queued().count() / 2).map_or(0, |(index, _)| index)
+/// Index of the event with which the bio after so many begins.
+pub(super) fn start_of_bio(lines: &[Line], bios_before: usize) -> usize {
+    let mut queued = lines.iter().enumerate().filter(|(_, line)| line.letter == "Q");
+    queued.nth(bios_before).map_or(lines.len(), |(index, _)| index)
 }
 
 /// Simulated lines as tracefs shows them: it has no UT, and a flush request is FF there, not FN.

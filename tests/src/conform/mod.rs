@@ -10,7 +10,7 @@
 //!   device count as one task: which of them ran is chance),
 //! - the order of D and the order of C of each device.
 //!
-//! Where several tasks ran, a recording is one of many possible interleavings. Then the [facts](facts) of the table
+//! Where several tasks ran, a recording is one of many possible interleavings. Then the [facts] of the table
 //! are compared, as far as they follow from a rule.
 //!
 //! Times are not compared: the recordings come from an emulated CPU and from timers far slower than any path.
@@ -96,7 +96,7 @@ pub fn conform(recording: &Recording, table: &Table) -> Verdict {
 }
 
 fn run(recording: &Recording, entry: &Entry) -> Result<Verdict, Refusal> {
-    let replay = replay(recording)?;
+    let replay = replay(recording, entry.before.as_deref())?;
     let mut sim = Sim::new(&replay.scenario).map_err(scenario::refused)?;
     if let Some(why) = scenario::cpu_map_differs(recording, sim.topology()) {
         return Err(Refusal::Broken(why));
@@ -106,9 +106,7 @@ fn run(recording: &Recording, entry: &Entry) -> Result<Verdict, Refusal> {
         return Err(Refusal::Broken(format!("the simulation did not end within {EVENTS_MAX} events")));
     }
     let mut ours = simulated(&sim, matches!(recording.job, Job::Fio(_)));
-    if replay.warmed_up {
-        ours.drain(..compare::second_half(&ours));
-    }
+    ours.drain(..compare::start_of_bio(&ours, replay.bios_before));
     if recording.meta.is_from_tracefs() {
         as_tracefs(&mut ours);
     }

@@ -181,8 +181,11 @@ pub enum Job {
     Shell(String),
 }
 
+/// Makes a job of its text.
+type MakeJob = fn(String) -> Job;
+
 /// File names of the kinds of [`Job`].
-const JOB_FILES: [(&str, fn(String) -> Job); 3] =
+const JOB_FILES: [(&str, MakeJob); 3] =
     [("job.iob", Job::Batch), ("job.fio", Job::Fio), ("job.sh", Job::Shell)];
 
 /// A recording in memory.

@@ -4,7 +4,7 @@ use super::recording::{Device, Job, Line, Recording};
 use mqscope_core::format::{fio, iob};
 use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
 use mqscope_core::topology::Topology;
-use mqscope_core::workload::{BatchStep, Pattern, Workload};
+use mqscope_core::workload::{BatchScript, BatchStep, Pattern, Workload};
 use std::collections::BTreeMap;
 
 /// Service time of loop devices, ns: longer than an `io_submit` call of the recorded batches.
@@ -24,9 +24,9 @@ pub struct Replay {
     /// One task runs, so that its events have one order; whether their sectors are known, too, or fio's random draw.
     /// `None`: several tasks run.
     pub sectors: Option<bool>,
-    /// The job runs twice, as on the recorded machines, and the first time does not count: schedulers remember where
-    /// they were (mq-deadline the last position, kyber its batch).
-    pub warmed_up: bool,
+    /// Bios that do not count: a script runs twice, as on the recorded machines, because schedulers remember where they
+    /// were (mq-deadline the last position, kyber its batch).
+    pub bios_before: usize,
 }
 
 /// Why there is nothing to compare.
@@ -51,17 +51,23 @@ pub(super) fn refused(error: ScenarioError) -> Refusal {
     }
 }
 
-/// The scenario that `meta.toml` and the job describe.
-pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
+/// The scenario that `meta.toml` and the job describe; `before` is a batch script that the same scheduler served earlier.
+pub fn replay(recording: &Recording, before: Option<&str>) -> Result<Replay, Refusal> {
     let meta = &recording.meta;
     let kernel = match meta.kernel.split('.').collect::<Vec<_>>().as_slice() {
         ["6", "1", ..] => "6.1",
         ["6", "18", ..] => "6.18",
         _ => return Err(Refusal::Broken(format!("no kernel row for {}", meta.kernel))),
     };
-    let (workload, sectors) = match &recording.job {
-        Job::Batch(script) => (batch(recording, script)?, Some(true)),
-        Job::Fio(text) => jobs(recording, text)?,
+    let (workload, sectors, bios_before) = match &recording.job {
+        Job::Batch(script) => {
+            let (workload, bios_before) = batch(recording, script, before)?;
+            (workload, Some(true), bios_before)
+        }
+        Job::Fio(text) => {
+            let (workload, sectors) = jobs(recording, text)?;
+            (workload, sectors, 0)
+        }
         Job::Shell(command) => {
             return Err(Refusal::Unsupported(format!("a shell command: {}", command.trim())));
         }
@@ -69,11 +75,10 @@ pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
     if let Some(feature) = lacks(recording) {
         return Err(Refusal::Unsupported(feature));
     }
-    let warmed_up = matches!(recording.job, Job::Batch(_));
     let since = if sectors.is_some() { Since::Busy } else { Since::Issued };
     let devices = meta.device.iter().map(|d| device(d, &recording.trace, since));
     let mut devices = devices.collect::<Result<Vec<DeviceConfig>, _>>()?;
-    if warmed_up {
+    if bios_before > 0 {
         devices.iter_mut().for_each(|d| d.completions_ns.extend_from_within(..));
     }
     let scenario = Scenario {
@@ -87,26 +92,43 @@ pub fn replay(recording: &Recording) -> Result<Replay, Refusal> {
         devices,
         workload,
     };
-    Ok(Replay { scenario, sectors, warmed_up })
+    Ok(Replay { scenario, sectors, bios_before })
 }
 
 fn sentences<T: ToString>(findings: impl Iterator<Item = T>) -> String {
     findings.map(|finding| finding.to_string()).collect::<Vec<_>>().join("; ")
 }
 
-/// The script, twice.
-fn batch(recording: &Recording, script: &str) -> Result<Workload, Refusal> {
-    let parsed = iob::parse(script.as_bytes())
-        .map_err(|e| Refusal::Unsupported(format!("job.iob: {}", sentences(e.iter()))))?;
+/// Which script to run, and how many of its bios come before the recorded ones.
+fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(Workload, usize), Refusal> {
+    let parse = |text: &str| {
+        iob::parse(text.as_bytes())
+            .map_err(|e| Refusal::Unsupported(format!("job.iob: {}", sentences(e.iter()))))
+    };
+    let parsed = parse(script)?;
     let (used, there) = (usize::from(parsed.devices()), recording.meta.device.len());
     if used > there {
         return Err(Refusal::Broken(format!("job.iob uses {used} disks, meta.toml has {there}")));
     }
-    let mut script = parsed.script;
-    let again = script.steps.clone();
-    script.steps.push(BatchStep::Wait);
-    script.steps.extend(again);
-    Ok(Workload::Batch(script))
+    let recorded = parsed.script;
+    let mut whole = BatchScript { name: recorded.name, steps: Vec::new() };
+    if let Some(before) = before {
+        whole.steps.extend(parse(before)?.script.steps);
+        whole.steps.push(BatchStep::Wait);
+    }
+    whole.steps.extend_from_slice(&recorded.steps);
+    whole.steps.push(BatchStep::Wait);
+    let bios_before = whole.steps.iter().map(bios).sum();
+    whole.steps.extend(recorded.steps);
+    Ok((Workload::Batch(whole), bios_before))
+}
+
+/// Q of a step.
+fn bios(step: &BatchStep) -> usize {
+    match step {
+        BatchStep::Submit(ios) => ios.len(),
+        BatchStep::Cpu(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
+    }
 }
 
 fn jobs(recording: &Recording, text: &str) -> Result<(Workload, Option<bool>), Refusal> {
@@ -139,9 +161,7 @@ fn lacks(recording: &Recording) -> Option<String> {
 }
 
 fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfig, Refusal> {
-    // Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with a queue depth of
-    // all tags are a queue and a delay.
-    let model = if recorded.name.starts_with("nvme") { "p3700-800" } else { "null" };
+    let model = model(recorded);
     let dev = recorded
         .numbers()
         .ok_or_else(|| Refusal::Broken(format!("'{}' is no device number", recorded.dev)))?;
@@ -150,16 +170,41 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
     Ok(DeviceConfig {
         scheduler: recorded.scheduler.clone(),
         nr_hw_queues: Some(recorded.nr_hw_queues),
-        nr_requests: Some(recorded.nr_requests.min(recorded.nr_tags())),
+        iosched: tunables(recorded)?,
+        nr_tags: Some(recorded.nr_tags()),
+        nr_requests: Some(recorded.nr_requests),
         nomerges: recorded.nomerges,
         rq_affinity: recorded.rq_affinity,
         max_sectors_kb: Some(recorded.max_sectors_kb),
+        rotational: Some(recorded.rotational == 1),
         completion_ns: fixed_ns,
         completions_ns,
         size: Some(recorded.size_sectors * SECTOR),
         dev: Some(dev),
         ..DeviceConfig::new(&recorded.name, model)
     })
+}
+
+/// Only the driver's hooks matter: an NVMe disk has queue_rqs; loop, AHCI and scsi_debug with tags and a queue depth of
+/// its own are a queue and a delay; where hctxs or disks share the tags of a SCSI host, it must be one.
+fn model(recorded: &Device) -> &'static str {
+    let shares = recorded.hctx.iter().any(|h| h.flags.contains("SHARED"));
+    if recorded.name.starts_with("nvme") {
+        "p3700-800"
+    } else if recorded.is_scsi() && shares {
+        "hba-r0-8ssd"
+    } else {
+        "null"
+    }
+}
+
+/// The attributes of `queue/iosched`, which are numbers.
+fn tunables(recorded: &Device) -> Result<BTreeMap<String, u64>, Refusal> {
+    let number = |(name, value): (&String, &String)| match value.trim().parse() {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(_) => Err(Refusal::Broken(format!("iosched/{name}: '{value}' is not a number"))),
+    };
+    recorded.iosched.iter().map(number).collect()
 }
 
 /// null_blk's `completion_nsec`, scsi_debug's `ndelay`; a loop device serves in order, and its recorded times, which are
@@ -189,9 +234,14 @@ enum Since {
 /// here. So where one task ran, times count from the first D since the disk was idle, and those of each such period are
 /// shifted so that none is below those before. The order of C is then checked from the disk on, not inside it.
 fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
+    /// A command at the disk.
+    struct Open {
+        blocks: Option<(u64, u64)>,
+        index: usize,
+        since_ns: u64,
+    }
     let mut times = Vec::new();
-    // Blocks, index and the time from which on it counts.
-    let mut open: Vec<(Option<(u64, u64)>, usize, u64)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
@@ -200,12 +250,12 @@ fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
                     (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
                 let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
-                open.push((line.extent, times.len(), since_ns));
+                open.push(Open { blocks: line.extent, index: times.len(), since_ns });
                 times.push(0);
             }
             "C" => {
-                let Some(at) = open.iter().position(|(extent, ..)| *extent == line.extent) else { continue };
-                let (_, index, since_ns) = open.remove(at);
+                let Some(at) = open.iter().position(|open| open.blocks == line.extent) else { continue };
+                let Open { index, since_ns, .. } = open.remove(at);
                 let mut time_ns = line.at_ns - since_ns;
                 if since == Since::Busy {
                     time_ns += *shift_ns.get_or_insert(longest_ns.saturating_sub(time_ns));

@@ -34,6 +34,9 @@ pub struct Entry {
     /// What of the workload is not simulated.
     #[serde(default)]
     pub unsupported: Option<String>,
+    /// A batch script that the same instance of the scheduler had served before.
+    #[serde(default)]
+    pub before: Option<String>,
     /// What differs today, and by which rule of the kernel; a recording that conforms has no such line.
     #[serde(default)]
     pub open: Option<String>,

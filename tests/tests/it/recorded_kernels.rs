@@ -4,9 +4,6 @@
 use mqscope_tests::conform::{Job, Recording, Table, Verdict, conform};
 use std::sync::OnceLock;
 
-#[cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
-
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| Table::read().expect("facts.toml and traced.toml are readable"))
@@ -29,8 +26,11 @@ fn check(name: &str, meta: &str, job: Job, trace: &str) {
 
 macro_rules! recordings {
     ($job:ident $file:literal $($test:ident = $folder:literal,)+) => {
-        use super::*;
+        use super::{Job, check};
+        #[cfg(target_arch = "wasm32")]
+        use wasm_bindgen_test::wasm_bindgen_test as test;
 
+        #[cfg(not(target_arch = "wasm32"))]
         pub(super) const NAMES: &[&str] = &[$($folder),+];
 
         $(

@@ -77,15 +77,18 @@ pub(super) fn completions_home(lines: &[Line]) -> u64 {
     home
 }
 
-pub(super) fn in_flight(lines: &[Line], dev: Option<Dev>) -> u64 {
+/// Events before index `from` count, but their maximum does not.
+pub(super) fn in_flight(lines: &[Line], dev: Option<Dev>, from: usize) -> u64 {
     let (mut now, mut most) = (0_i64, 0);
-    for line in lines.iter().filter(|line| dev.is_none_or(|dev| line.dev == dev)) {
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| dev.is_none_or(|dev| line.dev == dev)) {
         match line.letter.as_str() {
             "D" => now += 1,
             "C" | "R" => now -= 1,
             _ => {}
         }
-        most = most.max(now);
+        if index >= from {
+            most = most.max(now);
+        }
     }
     most.unsigned_abs()
 }

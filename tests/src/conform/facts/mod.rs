@@ -62,6 +62,8 @@ pub enum Fact {
     CompletionsHome,
     /// `in-flight`: most requests between D and C or R at once; `in-flight.8,0`: of one disk.
     InFlight(Option<(u32, u32)>),
+    /// `in-flight-late.8,0`: the same of one disk in the second half of the events, when all disks are in use.
+    InFlightLate((u32, u32)),
     /// `changes.D`: how often events with this letter change between the halves of a disk of 256 MiB.
     Changes(String),
     /// `jumps`: writing D that do not start where the D before ended.
@@ -197,10 +199,8 @@ impl FromStr for Fact {
             ("issuers", Some(part)) => Self::Issuers(issuer_part(part).ok_or_else(unknown)?),
             ("completions-home", None) => Self::CompletionsHome,
             ("in-flight", None) => Self::InFlight(None),
-            ("in-flight", Some(dev)) => {
-                let (major, minor) = dev.split_once(',').ok_or_else(unknown)?;
-                Self::InFlight(Some((number(major)? as u32, number(minor)? as u32)))
-            }
+            ("in-flight", Some(dev)) => Self::InFlight(Some(disk(dev).ok_or_else(unknown)?)),
+            ("in-flight-late", Some(dev)) => Self::InFlightLate(disk(dev).ok_or_else(unknown)?),
             ("changes", Some(letter)) => Self::Changes(letter.into()),
             ("jumps", None) => Self::Jumps,
             ("requeues", Some("issued")) => Self::Requeues { issued: true },
@@ -223,6 +223,12 @@ impl FromStr for Fact {
             _ => return Err(unknown()),
         })
     }
+}
+
+/// `8,0`.
+fn disk(dev: &str) -> Option<(u32, u32)> {
+    let (major, minor) = dev.split_once(',')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn order_part(part: &str) -> Option<OrderPart> {
@@ -275,7 +281,8 @@ impl Fact {
             Self::Order(part) => order::order(lines, *part).into(),
             Self::Issuers(part) => counts::issuers(lines, *part).into(),
             Self::CompletionsHome => counts::completions_home(lines).into(),
-            Self::InFlight(dev) => counts::in_flight(lines, *dev).into(),
+            Self::InFlight(dev) => counts::in_flight(lines, *dev, 0).into(),
+            Self::InFlightLate(dev) => counts::in_flight(lines, Some(*dev), lines.len() / 2).into(),
             Self::Changes(letter) => order::changes(lines, letter).into(),
             Self::Jumps => order::jumps(lines).into(),
             Self::Requeues { issued } => order::requeues(lines, *issued).into(),

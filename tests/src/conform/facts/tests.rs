@@ -153,6 +153,10 @@ fn requests_at_the_disks_at_once() {
     assert_eq!(number("in-flight", &lines), 3);
     assert_eq!(number("in-flight.8,0", &lines), 2);
     assert_eq!(number("in-flight.8,16", &lines), 1);
+    let late = trace(
+        "a D R 1+1\n a D R 2+1\n i C R 1+1\n a D R 3+1\n i C R 2+1\n i C R 3+1\n a D R 4+1\n a2 D R 5+1",
+    );
+    assert_eq!((number("in-flight.8,0", &late), number("in-flight-late.8,0", &late)), (2, 1));
 }
 
 #[test]
@@ -204,7 +208,9 @@ fn runs_of_one_direction_count_only_while_the_other_waits() {
 
 #[test]
 fn names_that_are_no_facts_are_refused() {
-    for name in ["order.sideways", "letters.x", "in-flight.8", "story.5", "plugs", "count"] {
+    for name in
+        ["order.sideways", "letters.x", "in-flight.8", "in-flight-late.8", "story.5", "plugs", "count"]
+    {
         assert_eq!(name.parse::<Fact>(), Err(format!("'{name}' is no fact")));
     }
 }

@@ -3,15 +3,15 @@
 use super::super::bench::{Bench, Outcome, Step, steps};
 use super::*;
 use proptest::prelude::*;
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 
 fn bench() -> Bench {
     Bench::new("5.10", row("bfq").expect("a row of the table").new)
 }
 
-fn hash(sched: &Box<dyn Scheduler>) -> u64 {
+fn hash(sched: &dyn Scheduler) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
-    sched.hash(&mut hasher);
+    sched.hash_into(&mut hasher);
     hasher.finish()
 }
 
@@ -42,9 +42,9 @@ proptest! {
     fn the_view_foretells_the_next_dispatch(steps in steps()) {
         let mut bench = bench();
         for step in &steps {
-            let before = hash(&bench.sched);
+            let before = hash(bench.sched.as_ref());
             let view = bench.sched.view(bench.cx());
-            prop_assert_eq!(hash(&bench.sched), before);
+            prop_assert_eq!(hash(bench.sched.as_ref()), before);
             prop_assert_eq!(view.groups.iter().map(|g| g.total as usize).sum::<usize>(), bench.queued.len());
             prop_assert!(!view.why.is_empty());
             if let Outcome::Dispatched(slot) = bench.step(step) {
@@ -62,7 +62,7 @@ proptest! {
                 b.sched = a.sched.clone();
             }
             prop_assert_eq!(a.step(step), b.step(step));
-            prop_assert_eq!(hash(&a.sched), hash(&b.sched));
+            prop_assert_eq!(hash(a.sched.as_ref()), hash(b.sched.as_ref()));
         }
     }
 }
