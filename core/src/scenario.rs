@@ -69,6 +69,9 @@ pub struct DeviceConfig {
     /// Hardware contexts.
     #[serde(default)]
     pub nr_hw_queues: Option<u16>,
+    /// Further hctxs whose completions are polled for instead of raising interrupts (NVMe's parameter poll_queues).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub poll_queues: u16,
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
@@ -137,11 +140,16 @@ impl DeviceConfig {
             size: None,
             file_lock: None,
             wbt_lat_usec: None,
+            poll_queues: 0,
             dev: None,
         }
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks with a reference
+fn is_zero(n: &u16) -> bool {
+    *n == 0
+}
 fn default_seed() -> u64 {
     1
 }

@@ -229,7 +229,7 @@ impl Audit {
                 self.state(event, rq, |r| r.completions == 0);
             }
             // The device is done: its place may be taken before C is reported (a SCSI LUN gives the budget back first).
-            Kind::Irq { rq, hctx } => {
+            Kind::Irq { rq, hctx } | Kind::Polled { rq, hctx } => {
                 let queue = topology.hctxs.get(usize::from(hctx)).map_or(0, |h| usize::from(h.queue));
                 if let Some(in_flight) = self.in_flight.get_mut(queue) {
                     *in_flight = in_flight.saturating_sub(1);

@@ -3,7 +3,7 @@
 
 use crate::block::{Driver, NONE};
 use crate::engine::agenda::Timed;
-use crate::event::Kind;
+use crate::event::{HctxId, Kind};
 use crate::host::{Flow, Frame, Mode};
 use crate::kernel::CompleteIn;
 use crate::sim::Sim;
@@ -13,6 +13,9 @@ impl Sim {
     pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
         let r = &self.rqs[rq];
         let (id, hctx) = (r.id, r.hctx);
+        if self.hctxs[hctx as usize].poll {
+            return self.hctxs[hctx as usize].completions.push_back(rq);
+        }
         let cpu = match self.queues[r.queue as usize].driver {
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
@@ -22,6 +25,14 @@ impl Sim {
         self.cpus[cpu as usize].irq_queue.push_back(rq);
         self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
         self.raise_irq(cpu as usize);
+    }
+
+    /// `nvme_poll`: the completion of the oldest finished request of poll queue `h`, if there is one.
+    pub(crate) fn poll(&mut self, c: usize, h: HctxId) -> Option<Frame> {
+        let rq = self.hctxs[h as usize].completions.pop_front()?;
+        let id = self.rqs[rq].id;
+        self.emit(c, Kind::Polled { hctx: h, rq: id });
+        Some(Frame::Complete { pc: 0, rq, softirq: false })
     }
 
     pub(crate) fn hard_irq(&mut self, c: usize, pc: u8) -> Flow {
@@ -102,6 +113,8 @@ impl Sim {
                 self.unlock(c, lock);
                 Flow::Go(frame(1))
             }
+            // Who polls completes it on the spot (`blk_mq_complete_request_remote`).
+            1 if self.hctxs[hctx as usize].poll => self.complete(c, 2, rq, softirq),
             1 => {
                 let submitter = self.rqs[rq].cpu as usize;
                 let (here, there) = (&self.cpus[c], &self.cpus[submitter]);

@@ -44,6 +44,8 @@ pub(crate) mod status {
 /// One I/O of an application; a large one becomes several bios.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Io {
+    /// Its task polls for the completion (REQ_HIPRI, REQ_POLLED).
+    pub polled: bool,
     pub id: BioId,
     pub task: TaskId,
     pub queue: QueueId,
@@ -177,6 +179,12 @@ pub(crate) enum Work {
 pub(crate) struct Hctx {
     pub queue: QueueId,
     pub cpus: Vec<u16>,
+    /// ctx of CPU 0 for requests of its type (`ctx->rq_lists[type]`).
+    pub first_ctx: u32,
+    /// It has no interrupt (HCTX_TYPE_POLL).
+    pub poll: bool,
+    /// Requests that the device has finished and nobody has found yet, where it has no interrupt.
+    pub completions: VecDeque<u32>,
     /// Pending bits of the ctxs, by CPU number (machines have at most 128). The kernel keeps 8 to a word, each word
     /// on a line of its own.
     pub ctx_map: u128,
@@ -242,10 +250,10 @@ pub(crate) struct Queue {
     pub lun: u16,
     pub first_hctx: HctxId,
     pub nr_hctx: u16,
-    /// Index of the ctx of CPU 0.
-    pub first_ctx: u32,
     /// hctx of each CPU.
     pub map: Vec<HctxId>,
+    /// Poll queue of each CPU; empty where there are none.
+    pub poll_map: Vec<HctxId>,
     pub sectors: u64,
     pub max_sectors: u32,
     pub max_segments: u32,

@@ -207,7 +207,7 @@ impl Sim {
                     let insert = Frame::ElvInsert { pc: 0, hctx, list: part, cpu, run_async: from_schedule };
                     return Flow::Call(frame(5, list, NONE), insert);
                 }
-                let ctx = self.ctx_index(q, cpu as usize);
+                let ctx = self.ctx_index(hctx, cpu as usize);
                 Flow::Call(
                     frame(5, list, NONE),
                     Frame::InsertRequests { pc: 0, hctx, ctx, list: part, run_async: from_schedule },

@@ -76,14 +76,14 @@ impl Sim {
                         Frame::SchedMerge { pc: 0, bio: part, merged: false },
                     );
                 }
-                let ctx = self.ctx_index(q, c);
+                let ctx = self.ctx_index(self.hctx_for(part, c), c);
                 let try_ctx =
                     self.queues[q as usize].nomerges < 2 && !self.ctxs[ctx as usize].list.is_empty();
                 Flow::Pay(frame(if try_ctx { 3 } else { 5 }, part, NONE))
             }
             // Merge into one of the last requests of the ctx list, under its lock.
             3 => {
-                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
                 if self.lock(c, lock) {
                     self.submit_bio(c, 4, bio, part, NONE)
                 } else {
@@ -91,7 +91,7 @@ impl Sim {
                 }
             }
             4 => {
-                let ctx = self.ctx_index(q, c) as usize;
+                let ctx = self.ctx_index(self.hctx_for(part, c), c) as usize;
                 let found = self.ctxs[ctx]
                     .list
                     .iter()
@@ -108,7 +108,7 @@ impl Sim {
                 Flow::Pay(frame(if done { 11 } else { 12 }, part, NONE))
             }
             11 | 12 => {
-                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
                 self.unlock(c, lock);
                 self.submit_bio(c, if pc == 11 { 9 } else { 5 }, bio, part, NONE)
             }
@@ -122,7 +122,7 @@ impl Sim {
                     let extent = self.bio_extent(part);
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: 0, queue: q, extent });
                 }
-                let hctx = self.queues[q as usize].map[c];
+                let hctx = self.hctx_for(part, c);
                 Flow::Call(frame(6, part, NONE), Frame::GetRequest { pc: 0, bio: part, hctx })
             }
             6 => {
@@ -192,7 +192,7 @@ impl Sim {
             return Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq });
         }
         let (hctx, cpu) = (self.rqs[rq].hctx, self.rqs[rq].cpu);
-        let ctx = self.ctx_index(q, cpu as usize);
+        let ctx = self.ctx_index(hctx, cpu as usize);
         let list = self.new_list();
         self.lists[list].push_back(rq);
         if elevator {
@@ -251,8 +251,17 @@ impl Sim {
         Flow::Ret(slot)
     }
 
-    pub(crate) fn ctx_index(&self, q: u16, cpu: usize) -> u32 {
-        self.queues[q as usize].first_ctx + cpu as u32
+    /// The hctx to which CPU `c` gives a bio (`blk_mq_map_queue`).
+    pub(crate) fn hctx_for(&self, bio: u32, c: usize) -> HctxId {
+        let b = &self.bios[bio];
+        let queue = &self.queues[b.queue as usize];
+        let polled = self.ios[b.io].polled && !queue.poll_map.is_empty();
+        if polled { queue.poll_map[c] } else { queue.map[c] }
+    }
+
+    /// The software queue of `cpu` for requests of the hctx's type.
+    pub(crate) fn ctx_index(&self, hctx: HctxId, cpu: usize) -> u32 {
+        self.hctxs[hctx as usize].first_ctx + cpu as u32
     }
 
     /// Whether `bio` can be joined to `rq` at either end.

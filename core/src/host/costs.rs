@@ -30,6 +30,7 @@ pub struct Costs {
     pub nvme_queue_rq: u32,
     pub null_queue_rq: u32,
     pub doorbell: u32,
+    pub poll: u32,
     pub irq: u32,
     pub complete: u32,
     pub softirq: u32,
@@ -98,6 +99,7 @@ const SKX: Costs = Costs {
     nvme_queue_rq: 80, // without the doorbell, 180 with it [E 110-300; XRP 113]
     null_queue_rq: 100, // [E 50-200]
     doorbell: 100,     // visible CPU cost of a posted MMIO write [E 60-150]
+    poll: 150,         // one look into an empty completion queue, with the loop around it [E 80-300]
     irq: 900,          // MSI-X entry and exit, warm [E 500-1500]
     complete: 700,     // driver, blk_mq_end_request, bio_endio, aio completion [E 400-1200]
     softirq: 250,      // raise and run, once a batch [E 150-500]
@@ -141,6 +143,7 @@ const DESKTOP: Costs = Costs {
     nvme_queue_rq: 30,
     null_queue_rq: 45,
     doorbell: 50,
+    poll: 60,
     irq: 500,
     complete: 250,
     softirq: 120,

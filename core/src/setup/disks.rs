@@ -131,6 +131,10 @@ impl Builder<'_> {
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
+        let poll = config.poll_queues.min(nr_cpus);
+        check(poll == 0 || driver == Driver::Nvme, &field("poll_queues"), || {
+            "only NVMe disks have poll queues here".into()
+        })?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -139,7 +143,7 @@ impl Builder<'_> {
         // Only SCSI has a budget; elsewhere the tags are the limit.
         let depth = preset
             .queue_depth
-            .map_or(nr_tags * u32::from(nr), |default| config.queue_depth.unwrap_or(default));
+            .map_or(nr_tags * u32::from(nr + poll), |default| config.queue_depth.unwrap_or(default));
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
@@ -163,6 +167,11 @@ impl Builder<'_> {
                 self.object("ctx->lock", format!("ctx[{c}]->lock ({name})"), ObjectKind::Lock, Site::Ctx(c));
             self.ctxs.push(Ctx { list: VecDeque::new(), lock });
         }
+        for c in (0..nr_cpus).filter(|_| poll > 0) {
+            let text = format!("ctx[{c}]->lock of polled requests ({name})");
+            let lock = self.object("ctx->lock", text, ObjectKind::Lock, Site::Ctx(c));
+            self.ctxs.push(Ctx { list: VecDeque::new(), lock });
+        }
         // Volumes of one adapter, and all their hctxs, share its tags (BLK_MQ_F_TAG_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
         let shared = match driver {
             Driver::Scsi(host) => self
@@ -183,6 +192,9 @@ impl Builder<'_> {
             _ => nr_tags,
         };
         let map = self.cpu_map(nr, first_hctx);
+        let poll_map = if poll > 0 { self.cpu_map(poll, first_hctx + nr) } else { Vec::new() };
+        let interrupts = nr;
+        let nr = nr + poll;
         let mut host_tags = shared;
         for i in 0..nr {
             let tags = match host_tags {
@@ -194,7 +206,13 @@ impl Builder<'_> {
             } else {
                 self.tags[tags as usize].queues = 1;
             }
-            self.hctx(q, i, first_hctx + i, tags, &map, name);
+            let polled = i >= interrupts;
+            let map = if polled { &poll_map } else { &map };
+            let first_ctx = first_ctx + if polled { u32::from(nr_cpus) } else { 0 };
+            self.hctx(q, i, first_hctx + i, tags, map, name);
+            if let Some(hctx) = self.hctxs.last_mut() {
+                (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
+            }
         }
         if let Some(tags) = host_tags {
             self.tags[tags as usize].queues += 1;
@@ -245,8 +263,8 @@ impl Builder<'_> {
             lun,
             first_hctx,
             nr_hctx: nr,
-            first_ctx,
             map,
+            poll_map,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
             max_segments: MAX_SEGMENTS,
@@ -383,6 +401,9 @@ impl Builder<'_> {
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
+            first_ctx: 0,
+            poll: false,
+            completions: VecDeque::new(),
             ctx_map: 0,
             ctx_map_used: 0,
             ctx_map_line,

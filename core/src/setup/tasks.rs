@@ -26,7 +26,9 @@ impl Builder<'_> {
                                 format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1)
                             })?;
                         }
-                        BatchStep::Prio(_) => {}
+                        BatchStep::Prio(prio) => {
+                            check(prio.level < 8, &field, || "priority levels are 0 to 7".into())?;
+                        }
                         BatchStep::Submit(ios) | BatchStep::Writeback(ios) => {
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {
@@ -82,6 +84,7 @@ impl Builder<'_> {
                 let start_frame = Frame::Fio { pc: 0 };
                 let mut task = self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame);
                 task.file.locks = self.file_locks(&job.files, &job.file, job.own_files.then_some(t))?;
+                task.polls = self.polls(job);
                 tasks.push(task);
                 if job.phase == first_phase {
                     let key = u64::from(t);
@@ -141,13 +144,25 @@ impl Builder<'_> {
             let name: String = name.chars().take(30).collect();
             self.warnings.push(field(&format!("ioscheduler={name} is not modelled yet; none is used")));
         }
-        if job.hipri {
-            self.warnings.push(field("polled completions (hipri) are not modelled; interrupts are used"));
+        if job.hipri && !self.polls(job) {
+            self.warnings.push(field(
+                "polled completions (hipri) need direct I/O and disks with poll_queues; interrupts are used",
+            ));
         }
+        check(job.prio.level < 8 && job.cmdprio.level < 8, &field("prio"), || "levels are 0 to 7".into())?;
+        check(job.cmdprio_percentage.iter().all(|&p| p <= 100), &field("cmdprio_percentage"), || {
+            "must be from 0 to 100".into()
+        })?;
         if !job.direct {
             self.warnings.push(field("the page cache is not modelled: buffered reads run as direct ones, and every buffered write goes to the disk at once as asynchronous writeback"));
         }
         Ok(())
+    }
+
+    /// Whether a job's completions are polled for.
+    fn polls(&self, job: &JobSpec) -> bool {
+        let has = |&disk: &u16| !self.queues[disk as usize].poll_map.is_empty();
+        job.hipri && job.direct && job.files.iter().all(has)
     }
 
     /// The locks of a task's files on those of its disks that carry a file system.
@@ -251,6 +266,7 @@ impl Builder<'_> {
             wants: 0,
             file: Default::default(),
             wbt: Default::default(),
+            polls: false,
             prio: Prio::default(),
             program: Program {
                 wake_at_ns: u64::MAX,

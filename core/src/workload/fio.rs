@@ -51,6 +51,7 @@ impl Sim {
         match step {
             pc::START => {
                 self.tasks[t].program.started_ns = self.now;
+                self.tasks[t].prio = job.prio;
                 Flow::Go(frame(pc::NEXT))
             }
             pc::NEXT => self.fio_next(c, t, job),
@@ -89,6 +90,9 @@ impl Sim {
                         let flush = Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 };
                         return Flow::Call(frame(pc::WAIT), flush);
                     }
+                    if self.tasks[t].polls {
+                        return self.fio_poll(c, job);
+                    }
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
@@ -124,6 +128,17 @@ impl Sim {
                 Flow::Ret(0)
             }
         }
+    }
+
+    /// `io_do_iopoll`: looks into the poll queues of this CPU; the task spins instead of sleeping.
+    fn fio_poll(&mut self, c: usize, job: &JobSpec) -> Flow {
+        for &disk in &job.files {
+            let h = self.queues[disk as usize].poll_map[c];
+            if let Some(completion) = self.poll(c, h) {
+                return Flow::Call(frame(pc::WAIT), completion);
+            }
+        }
+        self.look_again(c, frame(pc::WAIT))
     }
 
     /// The loop's head, in user mode: prepare another I/O, submit, reap, pause or end.
@@ -233,6 +248,13 @@ impl Sim {
         program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
         self.prepare(t, file, if write { Op::Write } else { Op::Read }, start + block * u64::from(len), len);
+        let share = u64::from(job.cmdprio_percentage[dir]);
+        if share > 0
+            && rng::below(self.seed, Purpose::CmdPrio, key, 100) < share
+            && let Some(&io) = self.tasks[t].prepared.back()
+        {
+            self.ios[io].prio = job.cmdprio;
+        }
         if write && !job.direct {
             self.make_asynchronous(t);
         }

@@ -9,7 +9,7 @@ pub(crate) mod file_lock;
 mod fio;
 pub(crate) mod task;
 
-use crate::event::{Op, Prio};
+use crate::event::{Op, Prio, PrioClass};
 use serde::{Deserialize, Serialize};
 
 /// Largest number of processes a workload may have.
@@ -136,8 +136,14 @@ pub struct JobSpec {
     pub ioscheduler: Option<String>,
     /// Phase number: jobs of phase n start when all of phase n-1 have ended (`stonewall`).
     pub phase: u32,
-    /// Polled completions (io_uring with hipri).
+    /// Completions are polled for (`hipri`), on disks with poll queues.
     pub hipri: bool,
+    /// I/O priority of its processes (`prioclass`, `prio`).
+    pub prio: Prio,
+    /// Share of reads and of writes that carry `cmdprio` instead, percent.
+    pub cmdprio_percentage: [u8; 2],
+    /// Priority of those (`cmdprio_class`, `cmdprio`).
+    pub cmdprio: Prio,
 }
 
 impl Default for JobSpec {
@@ -178,6 +184,9 @@ impl Default for JobSpec {
             ioscheduler: None,
             phase: 0,
             hipri: false,
+            prio: Prio::default(),
+            cmdprio_percentage: [0; 2],
+            cmdprio: Prio { class: PrioClass::Rt, level: 0 },
         }
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Task {
     pub wants: u32,
     pub file: super::file_lock::FileUse,
     pub wbt: WbtTurn,
+    /// It polls for its completions.
+    pub polls: bool,
     /// Its I/O priority.
     pub prio: Prio,
     pub program: Program,
@@ -94,6 +96,7 @@ impl Sim {
         self.next_bio += 1;
         let Extent { flags, .. } = Extent::new(op, 0, 0);
         let io = self.ios.add(Io {
+            polled: self.tasks[t].polls,
             id: self.next_bio,
             task: t as TaskId,
             queue,

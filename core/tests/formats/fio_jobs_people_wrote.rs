@@ -177,14 +177,11 @@ fn a_windows_file_with_a_mark_and_latin_1() {
 fn io_uring_with_batches_and_what_is_not_simulated() {
     let parsed = read(include_bytes!("../data/fio/14-uring-poll-batch.fio"));
     let said = messages(&parsed);
-    assert_eq!(said.len(), 7, "{said:#?}");
-    assert_some(&said, &["line 25", "'hipri'", "poll queues"]);
+    assert_eq!(said.len(), 4, "{said:#?}");
     assert_some(&said, &["line 44", "'zonemode'", "Zones are not simulated"]);
     assert_some(&said, &["line 45", "'zonesize'"]);
     assert_some(&said, &["line 51", "'prio' has no stonewall"]);
     assert_some(&said, &["line 54", "'random_distribution'", "uniformly random"]);
-    assert_some(&said, &["line 57", "'cmdprio_percentage'"]);
-    assert_some(&said, &["line 58", "'prioclass'"]);
     let jobs = &parsed.jobs;
     assert_eq!(phases(jobs), [("scaletest", 0), ("poll", 1), ("startdelay-1", 2), ("zoned", 3), ("prio", 3)]);
     let batches = |job: &JobSpec| {

@@ -51,7 +51,13 @@ prop_compose! {
         workload in workload(disks),
         stack in of(select(vec![("md-raid0", Some(4)), ("md-raid0", Some(64)), ("dm-linear", None)])),
     ) -> Shown {
-        let device = |(i, disk): (usize, DeviceConfig)| DeviceConfig { name: format!("disk{i}"), model: model.into(), ..disk };
+        let nvme = model.starts_with('p');
+        let device = |(i, disk): (usize, DeviceConfig)| DeviceConfig {
+            name: format!("disk{i}"),
+            model: model.into(),
+            poll_queues: if nvme { disk.poll_queues } else { 0 },
+            ..disk
+        };
         let mut devices: Vec<DeviceConfig> = devices.into_iter().enumerate().map(device).collect();
         // Jobs number disks from 0: a stacked disk takes the place of the first, which goes behind the others.
         if let Some((model, chunk_kb)) = stack {
@@ -101,6 +107,7 @@ prop_compose! {
         completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
         file_lock in of(select(vec!["ext4", "xfs"])),
         wbt_lat_usec in of(select(vec![0_u64, 1, 2000])),
+        poll_queues in select(vec![0_u16, 0, 1, 3]),
     ) -> DeviceConfig {
         DeviceConfig {
             scheduler: scheduler.into(),
@@ -114,6 +121,7 @@ prop_compose! {
             completion_ns,
             file_lock: file_lock.map(String::from),
             wbt_lat_usec,
+            poll_queues,
             ..DeviceConfig::new("", "")
         }
     }
@@ -148,7 +156,8 @@ prop_compose! {
         complete_max in 0_u32..=8,
         startdelay_ns in select(vec![0_u64, 0, 0, 70_000]),
         (offset, both) in (0_u32..=3, proptest::bool::ANY),
-        (direct, own_files) in (proptest::bool::weighted(0.7), proptest::bool::ANY),
+        (direct, own_files, hipri) in (proptest::bool::weighted(0.7), proptest::bool::ANY, proptest::bool::ANY),
+        (class, cmdprio) in (select(vec![PrioClass::None, PrioClass::Rt, PrioClass::Be, PrioClass::Idle]), 0_u8..=100),
         phase in 0_u32..=1,
     ) -> JobSpec {
         let depth = if engine == Engine::Psync { 1 } else { iodepth };
@@ -177,6 +186,9 @@ prop_compose! {
             phase,
             direct,
             own_files,
+            hipri,
+            prio: Prio { class, level: 3 },
+            cmdprio_percentage: [cmdprio, cmdprio / 2],
             ..JobSpec::default()
         }
     }

@@ -11,7 +11,7 @@ impl Sim {
     pub(crate) fn sched_merge(&mut self, c: usize, pc: u8, bio: u32, merged: bool) -> Flow {
         let frame = |pc, merged| Frame::SchedMerge { pc, bio, merged };
         let q = self.bios[bio].queue;
-        let h = self.queues[q as usize].map[c];
+        let h = self.hctx_for(bio, c);
         match pc {
             // bfq finds the io context under q->queue_lock first.
             0 => {
@@ -67,7 +67,7 @@ impl Sim {
             prio: io.prio,
             task: io.task,
             cpu: c as u16,
-            hctx: self.queues[q as usize].map[c] - self.queues[q as usize].first_hctx,
+            hctx: self.hctx_for(bio, c) - self.queues[q as usize].first_hctx,
         }
     }
 

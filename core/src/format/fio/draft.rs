@@ -83,6 +83,12 @@ pub(super) struct Draft {
     pub(super) filename_format: Given<String>,
     pub(super) nrfiles: Given<u64>,
     pub(super) hipri: Given<bool>,
+    pub(super) prio: Given<u64>,
+    pub(super) prioclass: Given<u64>,
+    /// Of reads and of writes.
+    pub(super) cmdprio_percentage: [Given<u64>; 2],
+    pub(super) cmdprio_class: Given<u64>,
+    pub(super) cmdprio: Given<u64>,
 }
 
 /// Applies sections to drafts and keeps the account of what was accepted.
@@ -262,10 +268,15 @@ impl Applier<'_> {
             "direct" | "buffered" => self.direct(draft, option.name, values::flag(value) == Some(true), at),
             "time_based" => draft.time_based = set(values::flag(value) == Some(true), at),
             "stonewall" => draft.stonewall = set(values::flag(value) == Some(true), at),
-            "hipri" => {
-                draft.hipri = set(values::flag(value) == Some(true), at);
-                self.warn(at, "'hipri' has no effect here.", values::HIPRI_NOTE);
+            "hipri" => draft.hipri = set(values::flag(value) == Some(true), at),
+            "prio" => draft.prio = set(values::up_to(value, 7)?, at),
+            "prioclass" => draft.prioclass = set(values::up_to(value, 3)?, at),
+            "cmdprio_percentage" => {
+                values::percents(value)?;
+                self.pair(&mut draft.cmdprio_percentage, option, value, kb_base, at, 0)?;
             }
+            "cmdprio_class" => draft.cmdprio_class = set(values::up_to(value, 3)?, at),
+            "cmdprio" => draft.cmdprio = set(values::up_to(value, 7)?, at),
             "thinktime" => draft.thinktime_ns = set(time_ns(value, values::USEC)?, at),
             "thinktime_spin" => draft.thinktime_spin_ns = set(time_ns(value, values::USEC)?, at),
             "thinktime_blocks" => {

@@ -1,6 +1,8 @@
 //! What stands in front of a request queue: stacked disks, file locks, writeback throttling, priorities, polling.
 
 mod file_lock;
+mod polling;
+mod priority;
 mod stacked;
 mod wbt;
 
