@@ -386,6 +386,8 @@ knobs! {
     aio_plug_above: u32,
     /// Which direct I/Os plug their own bios (__blkdev_direct_IO; all of them as recorded on 6.18).
     dio_plug: DioPlug,
+    /// Reads of pread and preadv carry REQ_SYNC, as submit_bio_wait sets it (__blkdev_direct_IO_simple, 5.17+).
+    psync_sync: bool,
     /// How a run takes requests from ctx lists with none (blk_mq_sched_dispatch_requests).
     dispatch_mode: DispatchMode,
     /// hctx->dispatch_busy is kept (blk_mq_update_dispatch_busy).

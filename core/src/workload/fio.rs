@@ -1,7 +1,7 @@
 //! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
 
-use crate::engine::rng::{self, Purpose};
 use crate::block::NONE;
+use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;

@@ -94,7 +94,10 @@ impl Sim {
     /// Makes an I/O ready to be handed over.
     pub(crate) fn prepare(&mut self, t: usize, queue: u16, op: Op, offset: u64, len: u32) {
         self.next_bio += 1;
-        let Extent { flags, .. } = Extent::new(op, 0, 0);
+        let Extent { mut flags, .. } = Extent::new(op, 0, 0);
+        if self.knobs.psync_sync && self.engine(t) == Engine::Psync {
+            flags = flags.and(Flags::SYNC);
+        }
         let io = self.ios.add(Io {
             polled: self.tasks[t].polls,
             id: self.next_bio,
@@ -140,9 +143,11 @@ impl Sim {
                     Engine::IoUring => n > URING_PLUG_ABOVE,
                     Engine::Psync => false,
                 };
+                let announces = self.engine(t) == Engine::IoUring;
                 let plug = &mut self.tasks[t].plug;
                 plug.active = plugs;
-                plug.announced = if plugs { n } else { 0 };
+                // Only io_uring says how many will come (blk_start_plug_nr_ios).
+                plug.announced = if announces && plugs { n } else { 0 };
                 for i in 0..self.tasks[t].prepared.len() {
                     let io = self.tasks[t].prepared[i];
                     self.ios[io].start_ns = self.now;
@@ -153,6 +158,11 @@ impl Sim {
             1 => {
                 if self.tasks[t].prepared.is_empty() {
                     return self.io_submit(c, 5, next);
+                }
+                // Reading the next iocb may fault, so it is a point where a kworker gets its turn (voluntary preemption,
+                // might_fault); the plug stays.
+                if self.should_yield(c) {
+                    return Flow::Yield(frame(1, next));
                 }
                 let io = self.tasks[t].prepared[0];
                 // The write's own plug around its waiting is open before the lock is taken.

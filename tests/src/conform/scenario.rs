@@ -126,8 +126,8 @@ fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(W
 /// Q of a step.
 fn bios(step: &BatchStep) -> usize {
     match step {
-        BatchStep::Submit(ios) => ios.len(),
-        BatchStep::Cpu(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
+        BatchStep::Submit(ios) | BatchStep::Writeback(ios) => ios.len(),
+        BatchStep::Cpu(_) | BatchStep::Prio(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
     }
 }
 

@@ -117,10 +117,13 @@ impl Finisher<'_> {
             phase,
             hipri: value(&draft.hipri).unwrap_or(false),
             prio: prio(value(&draft.prioclass), value(&draft.prio), PrioClass::Be),
-            cmdprio_percentage: [0, 1].map(|d| {
-                value(&draft.cmdprio_percentage[d]).and_then(|n| u8::try_from(n).ok()).unwrap_or(0)
-            }),
-            cmdprio: prio(Some(value(&draft.cmdprio_class).unwrap_or(1)), value(&draft.cmdprio), PrioClass::Rt),
+            cmdprio_percentage: [0, 1]
+                .map(|d| value(&draft.cmdprio_percentage[d]).and_then(|n| u8::try_from(n).ok()).unwrap_or(0)),
+            cmdprio: prio(
+                Some(value(&draft.cmdprio_class).unwrap_or(1)),
+                value(&draft.cmdprio),
+                PrioClass::Rt,
+            ),
             ..JobSpec::default()
         };
         self.buffered(direct, engine);

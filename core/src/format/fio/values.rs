@@ -111,7 +111,11 @@ pub(super) fn percent(value: &str) -> Result<u8, Problem> {
 
 /// A percentage, or one for reads and one for writes.
 pub(super) fn percents(value: &str) -> Result<(), Problem> {
-    value.split(',').map(str::trim).filter(|part| !part.is_empty()).try_for_each(|part| percent(part).map(|_| ()))
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .try_for_each(|part| percent(part).map(|_| ()))
 }
 
 /// A small number.
