@@ -1,6 +1,7 @@
 //! Job files as they come from tickets, guides and colleagues, with the meaning that each must get.
 
 use crate::support::{assert_one, assert_some, jobs, machine, messages, read};
+use mqscope_core::event::{Prio, PrioClass};
 use mqscope_core::format::fio::{Ask, Context, Effect, parse};
 use mqscope_core::workload::{Amount, Engine, JobSpec, Pattern};
 
@@ -197,6 +198,10 @@ fn io_uring_with_batches_and_what_is_not_simulated() {
     assert_eq!((jobs[2].offset_increment, jobs[2].startdelay_ns), (Amount::Bytes(10 * GIB), SECOND));
     assert_eq!((jobs[2].ioscheduler.as_deref(), jobs[2].engine), (Some("bfq"), Engine::Psync));
     let effect = |option: &str| parsed.accepted.iter().find(|a| a.option == option).map(|a| a.effect);
+    // prioclass alone: best effort, level 0; a fifth of the reads is real time.
+    assert_eq!((jobs[4].prio, jobs[4].cmdprio_percentage), (Prio { class: PrioClass::Be, level: 0 }, [20, 20]));
+    assert_eq!(jobs[4].cmdprio, Prio { class: PrioClass::Rt, level: 0 });
+    assert_eq!(jobs[0].prio, Prio::default());
     assert_eq!(effect("fixedbufs"), Some(Effect::None));
     assert_eq!(effect("iodepth_batch"), Some(Effect::Simulated));
     assert_eq!(effect("zonemode"), Some(Effect::NotSimulated));
