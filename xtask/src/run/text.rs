@@ -94,6 +94,10 @@ fn job(out: &mut String, name: &str, job: &JobReport) -> fmt::Result {
     if job.ios == 0 {
         return Ok(());
     }
+    if job.file_lock_waits > 0 {
+        let (waits, mean) = (job.file_lock_waits, time(job.file_lock_wait_ns));
+        writeln!(out, "  waited {waits} times for the lock of the file, {mean} an I/O")?;
+    }
     write!(out, "  {:<6}{:>10}{:>10}", "", "mean", "min")?;
     for percent in PERCENTILES {
         let name = if percent == 100.0 { String::from("max") } else { format!("p{percent}") };
@@ -150,7 +154,11 @@ fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
         "  issued directly {}, inserted {}, requeued {}, dispatched by another CPU {}",
         q.direct_issued, q.inserted, q.requeued, q.foreign_dispatched
     )?;
-    writeln!(out, "  hctx runs {} ({} sent nothing), tag waits {}", q.runs, q.empty_runs, q.tag_waits)
+    writeln!(
+        out,
+        "  hctx runs {} ({} sent nothing), tag waits {}, throttled {}",
+        q.runs, q.empty_runs, q.tag_waits, q.wbt_waits
+    )
 }
 
 fn cpu(out: &mut String, cpu: &CpuReport) -> fmt::Result {
