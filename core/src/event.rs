@@ -246,10 +246,13 @@ pub enum Kind {
     BackMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
     /// `F`: the bio was merged at the front of `rq`.
     FrontMerge { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
-    /// `M` (`traced`: from 5.10 on) of two requests: `gone` was appended to `rq`; `extent` is the one of `gone`.
-    RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool },
+    /// `M` or `F` (`traced`; of queued requests from 5.10 on) of two requests: `gone` was put behind, or in `front` of, `rq`;
+    /// `extent` is the one of `gone`.
+    RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool, front: bool },
     /// `G`: a request was obtained. `rq` is 0 where the letter precedes the allocation (before 4.20).
     GetRequest { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
+    /// `S`: no tag was free for the bio's request, the task may have to sleep (4.4).
+    SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `P`: the task's plug was empty and received its first request.
     Plug { queue: QueueId },
     /// `U` (explicit) or `UT` (because the task sleeps): a plug, or one group of it, is flushed.
@@ -378,6 +381,7 @@ impl Kind {
             | Kind::FrontMerge { queue, extent, .. }
             | Kind::RequestMerge { queue, extent, .. }
             | Kind::GetRequest { queue, extent, .. }
+            | Kind::SleepRequest { queue, extent, .. }
             | Kind::Insert { queue, extent, .. }
             | Kind::Issue { queue, extent, .. }
             | Kind::Requeue { queue, extent, .. }
@@ -393,9 +397,10 @@ impl Kind {
             Kind::Queue { .. } => "Q",
             Kind::Remap { traced: true, .. } => "A",
             Kind::Split { .. } => "X",
-            Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, .. } => "M",
-            Kind::FrontMerge { .. } => "F",
+            Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, front: false, .. } => "M",
+            Kind::FrontMerge { .. } | Kind::RequestMerge { traced: true, front: true, .. } => "F",
             Kind::GetRequest { .. } => "G",
+            Kind::SleepRequest { .. } => "S",
             Kind::Plug { .. } => "P",
             Kind::Unplug { explicit: true, .. } => "U",
             Kind::Unplug { explicit: false, .. } => "UT",

@@ -60,7 +60,7 @@ pub struct DeviceConfig {
     /// Chunk of an md-raid0, KiB (mdadm's default is 512).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_kb: Option<u32>,
-    /// Scheduler: `none` or a name of [`crate::sched::SCHEDULERS`].
+    /// Scheduler: `none`, a name of [`crate::sched::SCHEDULERS`], or `default` for what the kernel chooses by itself.
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
     /// Attributes of `queue/iosched` by their sysfs names.

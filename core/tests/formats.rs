@@ -20,3 +20,5 @@ mod iob_scripts;
 mod readers_never_panic;
 #[path = "formats/support.rs"]
 mod support;
+#[path = "formats/sysfs_commands.rs"]
+mod sysfs_commands;

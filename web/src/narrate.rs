@@ -121,6 +121,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::FrontMerge { bio, rq, extent, .. } => {
             format!("bio {bio} merges at the front of request {rq}: {}", blocks(extent))
         }
+        Kind::SleepRequest { bio, .. } => format!("no tag is free for bio {bio}"),
         Kind::GetRequest { bio, rq: 0, .. } => format!("a request is sought for bio {bio}"),
         Kind::GetRequest { bio, rq, .. } => format!("bio {bio} gets request {rq}"),
         Kind::Plug { queue } => format!("the empty plug receives its first request, for {}", disk(t, *queue)),
@@ -139,7 +140,9 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::Requeue { rq, .. } => format!("the driver cannot take request {rq} now and puts it back"),
         Kind::Complete { rq: 0, queue, .. } => format!("a bio of {} is complete", disk(t, *queue)),
         Kind::Complete { rq, .. } => format!("request {rq} is complete"),
-        Kind::RequestMerge { gone, rq, .. } => format!("request {gone} becomes the end of request {rq}"),
+        Kind::RequestMerge { gone, rq, front, .. } => {
+            format!("request {gone} becomes the {} of request {rq}", if *front { "beginning" } else { "end" })
+        }
         Kind::SchedTagAlloc { rq, bio, hctx: h, tag } => {
             format!("request {rq} for bio {bio} takes sched tag {tag} of {}", hctx(t, *h))
         }

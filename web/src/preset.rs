@@ -59,9 +59,9 @@ impl Preset {
         let mut scenarios = case.sides.into_iter().map(|(_, scenario)| scenario);
         let base = scenarios.next().unwrap_or_else(|| panic!("case {} has no side", case.name));
         let rules = |s: &Scenario| Rules { kernel: s.kernel.clone(), set: s.set.clone() };
-        // A case with one side is compared with the oldest kernel, or the newest if it is the oldest itself.
+        // A case with one side is compared with the oldest kernel that has schedulers, or the newest if that is its own.
         let other = || {
-            let oldest = &kernel::ROWS[0];
+            let oldest = kernel::ROWS.iter().find(|row| row.knobs.mq_elevators).unwrap_or(&kernel::ROWS[0]);
             let row = if base.kernel == oldest.name { &kernel::ROWS[kernel::ROWS.len() - 1] } else { oldest };
             Rules::new(row.name, &[])
         };

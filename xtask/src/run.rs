@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use load::Loaded;
 use mqscope_core::Sim;
 use mqscope_core::cases::cases;
-use mqscope_core::format::blkparse;
+use mqscope_core::format::{blkparse, sysfs};
 use mqscope_core::report::Report;
 use mqscope_core::scenario::Scenario;
 use std::io::Write as _;
@@ -29,6 +29,7 @@ const CHUNK_EVENTS: u64 = 20_000;
   cargo xtask run job.fio --kernel 6.1 --device p4510 --machine desktop --json
   cargo xtask run tests/recordings/k61-m01-order-null4q-none/job.iob --kernel 6.1 --device null --events
   cargo xtask run job.fio --print-scenario > scenario.toml
+  cargo xtask run job.fio --scheduler mq-deadline --sysfs > settings.sh
   echo '[j]
   filename=/dev/nvme0n1
   rw=randread' | cargo xtask run -
@@ -53,6 +54,9 @@ pub struct Args {
     /// Print the scenario that would run, as TOML.
     #[arg(long)]
     print_scenario: bool,
+    /// Print the shell commands that would make these settings on a real machine.
+    #[arg(long, conflicts_with_all = ["json", "events", "print_scenario"])]
+    sysfs: bool,
     /// List the presets.
     #[arg(long)]
     list_presets: bool,
@@ -114,6 +118,10 @@ fn one(args: &Args, label: &str, scenario: &Scenario) -> Result<Option<Report>> 
         return Ok(None);
     }
     let mut sim = Sim::new(scenario)?;
+    if args.sysfs {
+        print!("{}", sysfs::commands(scenario, sim.topology()));
+        return Ok(None);
+    }
     if args.events {
         events(&mut sim, args.limit.unwrap_or(u64::MAX))?;
         return Ok(None);

@@ -69,10 +69,36 @@ impl Sim {
                 self.emit(c, Kind::RunBegin { hctx });
                 self.hctxs[h].run_began_ns = self.now;
                 self.stats.queues[self.hctxs[h].queue as usize].runs += 1;
-                if self.knobs.hctx_counters {
+                if self.knobs.hctx_run_counter {
                     self.touch(c, self.hctxs[h].counters_line);
                 }
+                if self.knobs.ctxs_before_dispatch && !elevator {
+                    let list = self.new_list();
+                    let flush = Frame::FlushBusyCtxs { pc: 0, hctx, list, bit: 0 };
+                    return Flow::Call(frame(10, list, 0), flush);
+                }
                 self.dispatch(c, 1, hctx, NONE, 0, again)
+            }
+            // Then older left-overs, in front.
+            10 if self.hctxs[h].dispatch.is_empty() => Flow::Go(frame(6, list, sent)),
+            10 => {
+                let lock = self.hctxs[h].lock;
+                let then = frame(11, list, sent);
+                if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
+            }
+            11 => {
+                let left = self.new_list();
+                std::mem::swap(&mut self.lists[left], &mut self.hctxs[h].dispatch);
+                // A run that leaves something behind again waits for a completion.
+                self.hctxs[h].restart |= !self.lists[left].is_empty();
+                self.emit_dequeue(c, hctx, left, 0, Place::DispatchList);
+                while let Some(rq) = self.lists[left].pop_back() {
+                    self.lists[list].push_front(rq);
+                }
+                self.drop_list(left);
+                let lock = self.hctxs[h].lock;
+                self.unlock(c, lock);
+                Flow::Go(frame(6, list, sent))
             }
             // Left-overs first.
             1 if self.hctxs[h].dispatch.is_empty() => self.dispatch(c, 5, hctx, NONE, sent, again),

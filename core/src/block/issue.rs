@@ -97,7 +97,7 @@ impl Sim {
                     self.ring(c, hctx);
                 }
                 match self.knobs.refused_to {
-                    RefusedTo::Ctx => {
+                    RefusedTo::Ctx | RefusedTo::CtxAsync => {
                         self.lists[list].push_front(rq);
                         Flow::Ret(0)
                     }
@@ -135,14 +135,12 @@ impl Sim {
                 if refused != status::NO_BUDGET {
                     self.update_dispatch_busy(c, hctx, true);
                 }
-                if refused == status::NO_BUDGET || self.knobs.refused_to == RefusedTo::Ctx {
+                if refused == status::NO_BUDGET || self.knobs.refused_to != RefusedTo::DispatchList {
+                    let run_async = self.knobs.refused_to == RefusedTo::CtxAsync;
                     let list = self.new_list();
                     self.lists[list].push_back(rq);
                     let ctx = self.ctx_index(hctx, self.rqs[rq].cpu as usize);
-                    return Flow::Call(
-                        frame(6),
-                        Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: false },
-                    );
+                    return Flow::Call(frame(6), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async });
                 }
                 Flow::Call(frame(5), frame(2))
             }

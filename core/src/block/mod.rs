@@ -254,6 +254,8 @@ pub(crate) struct Queue {
     pub map: Vec<HctxId>,
     /// Poll queue of each CPU; empty where there are none.
     pub poll_map: Vec<HctxId>,
+    /// All its hctxs, more than one, share the tags of their host (BLK_MQ_F_TAG_HCTX_SHARED).
+    pub host_tags: bool,
     pub sectors: u64,
     pub max_sectors: u32,
     pub max_segments: u32,

@@ -1,6 +1,6 @@
 //! The plug: what a task holds back, and how it is flushed (`blk_flush_plug_list`, `blk_mq_flush_plug_list`).
 
-use crate::block::NONE;
+use crate::block::{NONE, Plug};
 use crate::event::{Kind, QueueId};
 use crate::host::{Flow, Frame};
 use crate::kernel::{DirectAtFlush, FlushCheck, PlugCount, PlugMerge, PlugOrder, PlugSort};
@@ -22,16 +22,19 @@ impl Sim {
     pub(crate) fn plug_merge(&mut self, c: usize, bio: u32) -> bool {
         let t = self.current_task(c);
         let q = self.bios[bio].queue;
-        let same_queue = |&&rq: &&u32| self.rqs[rq].queue == q;
-        let plug = &self.tasks[t].plug.list;
+        let same_queue = |rq: &&u32| self.rqs[**rq].queue == q;
+        let fits = |rq: &&u32| self.mergeable(**rq, bio);
+        let Plug { list, multi, .. } = &self.tasks[t].plug;
+        // Only a plug of several queues is searched beyond its head.
+        let oldest = || if *multi { list.iter().find(same_queue) } else { list.front().filter(same_queue) };
         let found = match self.knobs.plug_merge {
-            PlugMerge::All => {
-                plug.iter().rev().filter(same_queue).find(|&&rq| self.mergeable(rq, bio)).copied()
-            }
-            PlugMerge::Newest => {
-                plug.iter().rev().find(same_queue).filter(|&&rq| self.mergeable(rq, bio)).copied()
-            }
+            PlugMerge::All => list.iter().rev().filter(same_queue).find(fits),
+            PlugMerge::Last => list.back().filter(same_queue).filter(fits),
+            PlugMerge::Newest => list.iter().rev().find(same_queue).filter(fits),
+            PlugMerge::Oldest => oldest().filter(fits),
+            PlugMerge::Tail => list.back().filter(same_queue).or_else(oldest).filter(fits),
         };
+        let found = found.copied();
         if let Some(rq) = found {
             self.merge(c, rq, bio);
         }
@@ -199,8 +202,12 @@ impl Sim {
                     let r = &self.rqs[first];
                     (r.queue, r.hctx, r.cpu)
                 };
-                let part =
-                    self.split_list(list, |sim, rq| (sim.rqs[rq].hctx, sim.rqs[rq].cpu) == (hctx, cpu));
+                let belongs = |sim: &Sim, rq: u32| (sim.rqs[rq].hctx, sim.rqs[rq].cpu) == (hctx, cpu);
+                let part = if self.knobs.plug_gather {
+                    self.split_list(list, belongs)
+                } else {
+                    self.split_end(list, belongs)
+                };
                 let count = self.lists[part].len() as u32;
                 self.emit(c, Kind::Unplug { queue: q, count, explicit: !from_schedule });
                 if self.has_elevator(q) {
@@ -228,6 +235,29 @@ impl Sim {
             }
         }
         part
+    }
+
+    /// Moves the requests at the end from which the plug is emptied, as far as `belongs` holds, to a new list.
+    fn split_end(&mut self, list: u32, belongs: impl Fn(&Sim, u32) -> bool) -> u32 {
+        let part = self.new_list();
+        loop {
+            let from = &self.lists[list];
+            let next = match self.knobs.plug_order {
+                PlugOrder::Fifo => from.front(),
+                PlugOrder::Lifo => from.back(),
+            };
+            let Some(&rq) = next.filter(|&&rq| belongs(self, rq)) else { return part };
+            match self.knobs.plug_order {
+                PlugOrder::Fifo => {
+                    self.lists[list].pop_front();
+                    self.lists[part].push_back(rq);
+                }
+                PlugOrder::Lifo => {
+                    self.lists[list].pop_back();
+                    self.lists[part].push_front(rq);
+                }
+            }
+        }
     }
 
     fn sort_plug(&mut self, list: u32, multi: bool) {

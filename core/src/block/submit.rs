@@ -77,8 +77,9 @@ impl Sim {
                     );
                 }
                 let ctx = self.ctx_index(self.hctx_for(part, c), c);
-                let try_ctx =
-                    self.queues[q as usize].nomerges < 2 && !self.ctxs[ctx as usize].list.is_empty();
+                let try_ctx = self.queues[q as usize].nomerges < 2
+                    && !self.knobs.merge_after_request
+                    && !self.ctxs[ctx as usize].list.is_empty();
                 Flow::Pay(frame(if try_ctx { 3 } else { 5 }, part, NONE))
             }
             // Merge into one of the last requests of the ctx list, under its lock.
@@ -91,21 +92,14 @@ impl Sim {
                 }
             }
             4 => {
-                let ctx = self.ctx_index(self.hctx_for(part, c), c) as usize;
-                let found = self.ctxs[ctx]
-                    .list
-                    .iter()
-                    .rev()
-                    .take(CTX_MERGE_DEPTH)
-                    .copied()
-                    .find(|&rq| self.mergeable(rq, part));
+                let found = self.ctx_candidate(c, part);
                 if let Some(rq) = found {
                     self.merge(c, rq, part);
                     self.charge(c, self.costs.merge);
                 }
-                let done = found.is_some();
+                let merged = found.is_some();
                 // The release happens when the merge is through.
-                Flow::Pay(frame(if done { 11 } else { 12 }, part, NONE))
+                Flow::Pay(frame(if merged { 11 } else { 12 }, part, NONE))
             }
             11 | 12 => {
                 let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
@@ -135,6 +129,29 @@ impl Sim {
                 self.route(c, bio, part, rq)
             }
             7 => self.route(c, bio, part, rq),
+            // The request is there already: one lock for the attempt to merge and the insertion (`blk_mq_merge_queue_io`).
+            14 => {
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
+                if self.lock(c, lock) {
+                    Flow::Go(frame(15, part, rq))
+                } else {
+                    Flow::Spin(frame(15, part, rq))
+                }
+            }
+            15 => {
+                if self.queues[q as usize].nomerges < 2
+                    && let Some(kept) = self.ctx_candidate(c, part)
+                {
+                    self.merge_request(c, kept, rq);
+                    return Flow::Pay(frame(11, part, NONE));
+                }
+                let hctx = self.rqs[rq].hctx;
+                let ctx = self.ctx_index(hctx, c);
+                let list = self.new_list();
+                self.lists[list].push_back(rq);
+                let run_async = self.inserts_async(rq);
+                Flow::Call(frame(9, part, NONE), Frame::InsertRequests { pc: 2, hctx, ctx, list, run_async })
+            }
             // The plug was full and has been flushed.
             8 => {
                 self.plug_add(c, rq, true);
@@ -160,6 +177,12 @@ impl Sim {
             FullPlug::SingleQueue => single,
             FullPlug::SingleOrCommit => {
                 single || (self.knobs.commit_rqs && queue.has_commit_rqs()) || queue.rotational
+            }
+            FullPlug::SingleCommitOrSharedTags => {
+                single
+                    || (self.knobs.commit_rqs && queue.has_commit_rqs())
+                    || queue.rotational
+                    || queue.host_tags
             }
         };
         if plugged && full {
@@ -191,6 +214,9 @@ impl Sim {
         if direct && !(elevator && self.knobs.elevator_before_direct) {
             return Flow::Call(then(9, NONE), Frame::IssueDirectly { pc: 0, rq });
         }
+        if self.knobs.merge_after_request && !elevator {
+            return Flow::Go(then(14, rq));
+        }
         let (hctx, cpu) = (self.rqs[rq].hctx, self.rqs[rq].cpu);
         let ctx = self.ctx_index(hctx, cpu as usize);
         let list = self.new_list();
@@ -199,7 +225,35 @@ impl Sim {
             let insert = Frame::ElvInsert { pc: 0, hctx, list, cpu, run_async: true };
             return Flow::Call(then(9, NONE), insert);
         }
-        Flow::Call(then(9, NONE), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: true })
+        let run_async = self.inserts_async(rq);
+        Flow::Call(then(9, NONE), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async })
+    }
+
+    /// Whether a kworker dispatches an unplugged request that goes into its ctx list.
+    fn inserts_async(&self, rq: u32) -> bool {
+        !(self.knobs.sync_insert_inline && self.rqs[rq].extent().is_sync())
+    }
+
+    /// One of the last requests of the CPU's ctx list, whose lock is held, that `bio` can join (`blk_bio_list_merge`).
+    fn ctx_candidate(&self, c: usize, bio: u32) -> Option<u32> {
+        let ctx = self.ctx_index(self.hctx_for(bio, c), c) as usize;
+        let last = self.ctxs[ctx].list.iter().rev().take(CTX_MERGE_DEPTH);
+        last.copied().find(|&rq| self.mergeable(rq, bio))
+    }
+
+    /// The bio of the new request `gone` joins `kept`; `gone` goes back with its tag (`__blk_mq_free_request`).
+    fn merge_request(&mut self, c: usize, kept: u32, gone: u32) {
+        let r = &self.rqs[gone];
+        let (id, queue, hctx, tag, extent) = (r.id, r.queue, r.hctx, r.tag, r.extent());
+        let front = !self.join(kept, r.bio_first);
+        self.charge(c, self.costs.merge);
+        self.stats.merged_away(queue, self.now);
+        let rq = self.rqs[kept].id;
+        self.emit(c, Kind::RequestMerge { gone: id, rq, queue, extent, traced: true, front });
+        self.emit(c, Kind::TagFree { rq: id, hctx, tag });
+        self.put_tag(c, hctx, tag);
+        self.wbt_done(c, gone);
+        self.rqs.remove(gone);
     }
 
     /// Makes the request for `bio` with its tag; the value that `blk_mq_get_request` returns.
@@ -289,24 +343,12 @@ impl Sim {
             && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
     }
 
-    /// Joins `bio` to `rq`: at the back if it fits there, else at the front.
+    /// Joins `bio` to `rq` and tells of it.
     pub(crate) fn merge(&mut self, c: usize, rq: u32, bio: u32) {
         let extent = self.bio_extent(bio);
         let id = self.ios[self.bios[bio].io].id;
-        let r = &mut self.rqs[rq];
-        let back = r.sector + u64::from(r.sectors) == extent.sector;
-        r.sectors += extent.sectors;
-        r.segments += extent.sectors.div_ceil(PAGE_SECTORS);
-        let (rq_id, queue) = (r.id, r.queue);
-        if back {
-            let last = std::mem::replace(&mut r.bio_last, bio);
-            self.bios[last].next = bio;
-            self.bios[bio].next = NONE;
-        } else {
-            r.sector = extent.sector;
-            let first = std::mem::replace(&mut r.bio_first, bio);
-            self.bios[bio].next = first;
-        }
+        let (rq_id, queue) = (self.rqs[rq].id, self.rqs[rq].queue);
+        let back = self.join(rq, bio);
         self.stats.queues[queue as usize].merges += 1;
         self.emit(
             c,
@@ -316,5 +358,24 @@ impl Sim {
                 Kind::FrontMerge { bio: id, rq: rq_id, queue, extent }
             },
         );
+    }
+
+    /// Joins `bio` to `rq`: at the back if it fits there (true), else at the front.
+    fn join(&mut self, rq: u32, bio: u32) -> bool {
+        let extent = self.bio_extent(bio);
+        let r = &mut self.rqs[rq];
+        let back = r.sector + u64::from(r.sectors) == extent.sector;
+        r.sectors += extent.sectors;
+        r.segments += extent.sectors.div_ceil(PAGE_SECTORS);
+        if back {
+            let last = std::mem::replace(&mut r.bio_last, bio);
+            self.bios[last].next = bio;
+            self.bios[bio].next = NONE;
+        } else {
+            r.sector = extent.sector;
+            let first = std::mem::replace(&mut r.bio_first, bio);
+            self.bios[bio].next = first;
+        }
+        back
     }
 }

@@ -137,7 +137,15 @@ impl Sim {
                 // No free tag: run the hctx inline, it may free something or at least issue what waits.
                 None => Flow::Call(frame(2), Frame::RunHwQueue { pc: 0, hctx, run_async: false }),
             },
-            2 => Flow::Pay(frame(3)),
+            2 => {
+                if self.knobs.sleep_traced {
+                    let (queue, extent) = (self.hctxs[h].queue, self.bio_extent(bio));
+                    let bio = self.ios[self.bios[bio].io].id;
+                    self.emit(c, Kind::SleepRequest { bio, queue, extent });
+                }
+                Flow::Pay(frame(3))
+            }
+            7 => Flow::Pay(frame(3)),
             // Try again, then queue up and flush the plug as any sleeping task does.
             3 => match self.try_get_tag(c, hctx, bio) {
                 Some(tag) => self.make_request(c, bio, hctx, tag),
@@ -179,7 +187,7 @@ impl Sim {
             _ => {
                 let t = self.current_task(c);
                 self.leave_tag_wait(t);
-                Flow::Call(frame(2), Frame::RunHwQueue { pc: 0, hctx, run_async: false })
+                Flow::Call(frame(7), Frame::RunHwQueue { pc: 0, hctx, run_async: false })
             }
         }
     }
@@ -272,10 +280,22 @@ impl Sim {
             return;
         }
         self.tags[t].freed = 0;
+        let batch = self.tags[t].wake_batch;
+        let (mut most, whole) = match self.knobs.tag_wake {
+            TagWake::WholeQueue => (u32::MAX, true),
+            TagWake::Batch => (batch, true),
+            TagWake::Counted => (batch, false),
+        };
         // An hctx takes nobody's turn: where only hctxs stood, the next wait queue's comes too.
-        while let Some(queue) = self.next_wait_queue(t)
-            && !self.wake_queue(c, t, queue)
-        {}
+        while most > 0
+            && let Some(queue) = self.next_wait_queue(t)
+        {
+            let woken = self.wake_queue(c, t, queue, most);
+            if woken > 0 && whole {
+                break;
+            }
+            most -= woken;
+        }
     }
 
     fn next_wait_queue(&mut self, t: usize) -> Option<usize> {
@@ -287,21 +307,16 @@ impl Sim {
         Some(queue)
     }
 
-    /// Wakes those whom a batch of freed tags wakes in one wait queue; false: there was no task among them.
-    fn wake_queue(&mut self, c: usize, t: usize, queue: usize) -> bool {
-        let mut task_woken = false;
-        let mut most = match self.knobs.tag_wake {
-            TagWake::WholeQueue => u32::MAX,
-            TagWake::Batch => self.tags[t].wake_batch,
-        };
-        while most > 0
+    /// Wakes hctxs and at most so many tasks in one wait queue; returns how many tasks.
+    fn wake_queue(&mut self, c: usize, t: usize, queue: usize, most: u32) -> u32 {
+        let mut woken = 0;
+        while woken < most
             && let Some(waiter) = self.tags[t].wait_queues[queue].pop_front()
         {
             self.tags[t].waiters -= 1;
             match waiter {
                 Waiter::Task(task) => {
-                    most -= 1;
-                    task_woken = true;
+                    woken += 1;
                     self.tasks[task as usize].tag_wait = None;
                     self.wake_task(c, task);
                 }
@@ -312,6 +327,6 @@ impl Sim {
                 }
             }
         }
-        task_woken
+        woken
     }
 }

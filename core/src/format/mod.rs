@@ -1,6 +1,7 @@
-//! Readers and writers of other people's text: fio jobs, batch scripts, blkparse.
+//! Readers and writers of other people's text: fio jobs, batch scripts, blkparse, shell commands for sysfs.
 
 pub mod blkparse;
 pub mod fio;
 pub mod iob;
+pub mod sysfs;
 mod text;

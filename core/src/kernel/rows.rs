@@ -15,28 +15,33 @@ pub struct Row {
     pub knobs: Knobs,
 }
 
-const K4_14: Knobs = Knobs {
+/// blk-mq for those who had it: no elevators, one request in the plug of a multi-queue disk.
+const K4_4: Knobs = Knobs {
     plug_max: 16,
     plug_max_multi: 16,
     plug_count: PlugCount::SameQueue,
-    plug_flush_kib: 128,
+    plug_flush_kib: 0,
     plug_flush_nomerges: true,
     plug_flush_check: FlushCheck::Newest,
     plug_order: PlugOrder::Fifo,
     plug_sort: PlugSort::Always,
     plug_merge: PlugMerge::All,
+    plug_gather: false,
     full_plug: FullPlug::SingleQueue,
     limited_plug: true,
     limited_plug_traced: false,
     aio_plug_above: 0,
-    dio_plug: DioPlug::Large,
+    dio_plug: DioPlug::All,
     psync_sync: false,
+    merge_after_request: true,
+    sync_insert_inline: true,
+    ctxs_before_dispatch: true,
     dispatch_mode: DispatchMode::TakeAll,
     dispatch_busy: false,
     direct_unplugged: DirectUnplugged::MqSync,
     direct_at_flush: DirectAtFlush::Never,
     direct_flush_traced: true,
-    refused_to: RefusedTo::Ctx,
+    refused_to: RefusedTo::CtxAsync,
     dispatch_append: DispatchAppend::Front,
     resource_delay_us: 0,
     no_budget_delays: false,
@@ -45,6 +50,7 @@ const K4_14: Knobs = Knobs {
     queue_rqs: false,
     batch_tags: false,
     tag_wake: TagWake::WholeQueue,
+    sleep_traced: true,
     g_before_tag: true,
     complete_in: CompleteIn::HardIrq,
     ipi_in_softirq: false,
@@ -55,14 +61,18 @@ const K4_14: Knobs = Knobs {
     scsi_device_ref: true,
     nvme_shared_lock: true,
     hctx_counters: true,
+    hctx_run_counter: true,
     dev_resource: false,
+    mq_elevators: false,
+    default_scheduler: DefaultScheduler::None,
+    max_sectors_kb: 1280,
     elevator_dispatch: ElevatorDispatch::One,
     elevator_has_work: false,
     budget_rerun: false,
     rerun_for_dispatch_list: false,
     elevator_run_bounded: false,
     dispatch_busy_elevator: false,
-    last_looks_ahead: true,
+    last_looks_ahead: false,
     single_hctx_dispatch: false,
     delay_skips_pending: false,
     elevator_queued: false,
@@ -74,14 +84,35 @@ const K4_14: Knobs = Knobs {
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
     bfq_queue_lock: true,
+    q_on_remapped: true,
+    md_remap_traced: false,
+    dio_lock: DioLock::SubmitOnly,
+    ext4_outer_plug: true,
+    wbt: false,
+    wbt_handover: false,
+};
+
+/// Elevators for blk-mq, and what they brought along: merging before the request is made, left-overs first.
+const K4_14: Knobs = Knobs {
+    plug_flush_kib: 128,
+    dio_plug: DioPlug::Async,
+    merge_after_request: false,
+    sync_insert_inline: false,
+    ctxs_before_dispatch: false,
+    refused_to: RefusedTo::Ctx,
+    sleep_traced: false,
+    mq_elevators: true,
+    default_scheduler: DefaultScheduler::SingleQueue,
+    last_looks_ahead: true,
     q_on_remapped: false,
     md_remap_traced: true,
     dio_lock: DioLock::WriteExclusive,
     ext4_outer_plug: false,
     wbt: true,
-    wbt_handover: false,
+    ..K4_4
 };
 
+/// SCSI requests stay in the ctx lists, where they can merge, until the LUN has room.
 const K4_15: Knobs = Knobs {
     dispatch_mode: DispatchMode::OneByOneWithBudget,
     run_tests_pending: true,
@@ -90,8 +121,10 @@ const K4_15: Knobs = Knobs {
     ..K4_14
 };
 
+/// No thundering herd at the tags; a busy device is told apart from a lacking resource.
 const K4_16: Knobs = Knobs { tag_wake: TagWake::Batch, resource_delay_us: 3000, dev_resource: true, ..K4_15 };
 
+/// Direct issue while the device is not busy.
 const K4_19: Knobs = Knobs {
     dispatch_mode: DispatchMode::Busy,
     dispatch_busy: true,
@@ -101,6 +134,7 @@ const K4_19: Knobs = Knobs {
     ..K4_16
 };
 
+/// The legacy path is gone; one doorbell for a list; kyber by percentiles.
 const K5_4: Knobs = Knobs {
     plug_count: PlugCount::All,
     plug_sort: PlugSort::MultiQueue,
@@ -111,7 +145,6 @@ const K5_4: Knobs = Knobs {
     g_before_tag: false,
     complete_in: CompleteIn::SoftIrq,
     scsi_device_ref: false,
-    dio_plug: DioPlug::Async,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
     elevator_before_direct: true,
@@ -119,6 +152,7 @@ const K5_4: Knobs = Knobs {
     ..K4_19
 };
 
+/// Batches from the elevator, and the delayed run of all hctxs when it gives nothing.
 const K5_10: Knobs = Knobs {
     dispatch_append: DispatchAppend::Tail,
     no_budget_delays: true,
@@ -133,69 +167,151 @@ const K5_10: Knobs = Knobs {
     ..K5_4
 };
 
-const K6_1: Knobs = Knobs {
+/// Runs of all hctxs are one run for elevators with one lock.
+const K5_12: Knobs =
+    Knobs { ipi_in_softirq: true, single_hctx_dispatch: true, elevator_queued: false, ..K5_10 };
+
+/// Elevators and hosts that share tags: one set of sched tags, batches that end with the driver tags.
+const K5_14: Knobs = Knobs {
+    full_plug: FullPlug::SingleCommitOrSharedTags,
+    scsi_budget_map: true,
+    default_scheduler: DefaultScheduler::SingleQueueOrSharedTags,
+    elevator_dispatch: ElevatorDispatch::BatchUntilNoTag,
+    dispatch_busy_elevator: true,
+    sched_tags_queue_wide: true,
+    deadline_prio: DeadlinePrio::Strict,
+    deadline_next: DeadlineNext::Pointer,
+    deadline_async_depth: DeadlineDepth::ThreeQuarters,
+    ..K5_12
+};
+
+/// The plug is a stack of 32 that goes to the driver whole.
+const K5_17: Knobs = Knobs {
     plug_max: 32,
     plug_max_multi: 64,
+    plug_flush_nomerges: false,
     plug_order: PlugOrder::Lifo,
     plug_sort: PlugSort::Never,
-    plug_merge: PlugMerge::Newest,
+    plug_merge: PlugMerge::Last,
     full_plug: FullPlug::Always,
     limited_plug: false,
+    dio_plug: DioPlug::Large,
     direct_unplugged: DirectUnplugged::NotBusy,
     direct_at_flush: DirectAtFlush::WholePlug,
     direct_flush_traced: false,
-    dio_plug: DioPlug::Large,
     psync_sync: true,
-    plug_flush_nomerges: false,
-    ipi_in_softirq: true,
     queue_rqs: true,
     batch_tags: true,
-    scsi_budget_map: true,
     hctx_counters: false,
-    elevator_dispatch: ElevatorDispatch::BatchUntilNoTag,
-    elevator_queued: false,
-    elevator_run_bounded: true,
-    dispatch_busy_elevator: true,
-    single_hctx_dispatch: true,
-    delay_skips_pending: true,
-    sched_tags_queue_wide: true,
     deadline_prio: DeadlinePrio::Ageing,
-    deadline_next: DeadlineNext::Pointer,
-    deadline_async_depth: DeadlineDepth::PreviousNrRequests,
-    ..K5_10
+    ..K5_14
 };
 
-const K6_12: Knobs = Knobs {
-    direct_flush_traced: true,
+/// Plugs of several queues are told apart; runs of an elevator have an end.
+const K6_1: Knobs = Knobs {
+    plug_merge: PlugMerge::Newest,
+    plug_gather: true,
+    elevator_run_bounded: true,
+    delay_skips_pending: true,
+    deadline_async_depth: DeadlineDepth::PreviousNrRequests,
+    ..K5_17
+};
+
+/// Tag wake-ups are counted; mq-deadline remembers positions.
+const K6_6: Knobs = Knobs {
+    tag_wake: TagWake::Counted,
     last_looks_ahead: false,
     deadline_next: DeadlineNext::Position,
-    deadline_async_depth: DeadlineDepth::NrRequests,
-    bfq_queue_lock: false,
+    deadline_async_depth: DeadlineDepth::ThreeQuartersOfWord,
     ..K6_1
 };
 
-const K6_18: Knobs = Knobs {
+/// The whole plug has its U again.
+const K6_12: Knobs = Knobs {
+    direct_flush_traced: true,
+    hctx_run_counter: false,
+    deadline_async_depth: DeadlineDepth::NrRequests,
+    bfq_queue_lock: false,
+    ..K6_6
+};
+
+/// The plug is a queue again, but bios are still compared with its head.
+const K6_13: Knobs = Knobs {
     plug_order: PlugOrder::Fifo,
+    plug_merge: PlugMerge::Oldest,
     plug_flush_check: FlushCheck::Oldest,
-    direct_at_flush: DirectAtFlush::EachQueue,
-    dio_plug: DioPlug::All,
     ..K6_12
 };
 
+/// Bios are compared with the tail; several queues of a plug go to their drivers one after the other.
+const K6_18: Knobs = Knobs {
+    plug_merge: PlugMerge::Tail,
+    direct_at_flush: DirectAtFlush::EachQueue,
+    dio_plug: DioPlug::All,
+    ..K6_13
+};
+
+/// Requests of up to 4 MiB.
+const K7_0: Knobs = Knobs { max_sectors_kb: 4096, ..K6_18 };
+
 /// All rows, oldest first.
 pub const ROWS: &[Row] = &[
+    Row { name: "4.4", covers: "4.4 (disks that had blk-mq then)", io_uring: false, knobs: K4_4 },
     Row { name: "4.14", covers: "4.14 (with blk-mq switched on for SCSI)", io_uring: false, knobs: K4_14 },
     Row { name: "4.15", covers: "4.15", io_uring: false, knobs: K4_15 },
-    Row { name: "4.16", covers: "4.16 to 4.18", io_uring: false, knobs: K4_16 },
+    Row { name: "4.16", covers: "4.16; 4.17 was not read, 4.18 in part", io_uring: false, knobs: K4_16 },
     Row { name: "4.19", covers: "4.19", io_uring: false, knobs: K4_19 },
-    Row { name: "5.4", covers: "5.3 and 5.4", io_uring: true, knobs: K5_4 },
-    Row { name: "5.10", covers: "5.10 to 5.12", io_uring: true, knobs: K5_10 },
-    Row { name: "6.1", covers: "5.17 to 6.8, as recorded on 6.1", io_uring: true, knobs: K6_1 },
-    Row { name: "6.12", covers: "6.9 to 6.12", io_uring: true, knobs: K6_12 },
-    Row { name: "6.18", covers: "6.13 to 6.18, as recorded on 6.18", io_uring: true, knobs: K6_18 },
+    Row { name: "5.4", covers: "5.4.0; 5.5 to 5.9 were not read", io_uring: true, knobs: K5_4 },
+    Row { name: "5.10", covers: "5.10.0", io_uring: true, knobs: K5_10 },
+    // Only drivers differ: megaraid_sas offers an hctx for each CPU from 5.11 on.
+    Row { name: "5.11", covers: "5.11; from 5.10 only drivers differ", io_uring: true, knobs: K5_10 },
+    Row { name: "5.12", covers: "5.12.0", io_uring: true, knobs: K5_12 },
+    Row { name: "5.14", covers: "5.14, read in its rc5; 5.13 was not read", io_uring: true, knobs: K5_14 },
+    Row { name: "5.17", covers: "5.17; 5.16 was not read", io_uring: true, knobs: K5_17 },
+    Row { name: "6.1", covers: "6.0 and 6.1, as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
+    Row { name: "6.6", covers: "6.6 to 6.8", io_uring: true, knobs: K6_6 },
+    Row { name: "6.12", covers: "6.12; 6.9 to 6.11 were not read", io_uring: true, knobs: K6_12 },
+    Row { name: "6.13", covers: "6.13 to 6.15; by reports, not read", io_uring: true, knobs: K6_13 },
+    Row { name: "6.18", covers: "6.16 to 6.18, as recorded on 6.18", io_uring: true, knobs: K6_18 },
+    Row { name: "7.0", covers: "7.0", io_uring: true, knobs: K7_0 },
 ];
 
 /// The row of this name.
 pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|r| r.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_versions() {
+        let version = |row: &Row| -> Vec<u32> {
+            row.name.split('.').map(|part| part.parse().expect("numbers and dots")).collect()
+        };
+        assert!(ROWS.windows(2).all(|pair| version(&pair[0]) < version(&pair[1])));
+        assert!(ROWS.windows(2).all(|pair| pair[0].io_uring <= pair[1].io_uring));
+    }
+
+    #[test]
+    fn every_knob_tells_some_rows_apart() {
+        for (at, name) in Knobs::NAMES.iter().enumerate() {
+            let values: BTreeSet<String> =
+                ROWS.iter().map(|row| row.knobs.list()[at].value.clone()).collect();
+            assert!(values.len() > 1, "{name} is the same in all rows");
+        }
+    }
+
+    #[test]
+    fn every_knob_takes_back_what_it_shows() {
+        for row in ROWS {
+            let mut knobs = ROWS[0].knobs.clone();
+            for knob in row.knobs.list() {
+                knobs.set(knob.name, &knob.value).expect("a knob's own value");
+            }
+            assert_eq!(knobs, row.knobs, "{}", row.name);
+        }
+    }
 }

@@ -8,8 +8,6 @@ const TAGS_MAX: u32 = 16_384;
 const RECORDED_MAX: usize = 100_000;
 /// Segments of a request (BLK_MAX_SEGMENTS).
 const MAX_SEGMENTS: u32 = 128;
-/// Default largest request, KiB (BLK_DEF_MAX_SECTORS).
-const MAX_SECTORS_KB: u32 = 1280;
 
 /// `wbt_lat_usec` of rotating and of other disks (wbt_default_latency_nsec), us.
 const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
@@ -120,7 +118,6 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
-        let scheduler = self.scheduler(config)?;
         let nr_cpus = self.machine.cpus();
         let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
             0 => nr_cpus,
@@ -135,6 +132,8 @@ impl Builder<'_> {
         check(poll == 0 || driver == Driver::Nvme, &field("poll_queues"), || {
             "only NVMe disks have poll queues here".into()
         })?;
+        let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
+        let scheduler = self.scheduler(config, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -150,7 +149,7 @@ impl Builder<'_> {
         }
         check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
         check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
-        let max_sectors_kb = config.max_sectors_kb.unwrap_or(MAX_SECTORS_KB);
+        let max_sectors_kb = config.max_sectors_kb.unwrap_or(self.knobs.max_sectors_kb);
         check((4..=65_536).contains(&max_sectors_kb), &field("max_sectors_kb"), || {
             "must be from 4 to 65536".into()
         })?;
@@ -195,14 +194,14 @@ impl Builder<'_> {
         let poll_map = if poll > 0 { self.cpu_map(poll, first_hctx + nr) } else { Vec::new() };
         let interrupts = nr;
         let nr = nr + poll;
-        let mut host_tags = shared;
+        let mut common = shared;
         for i in 0..nr {
-            let tags = match host_tags {
+            let tags = match common {
                 Some(tags) => tags,
                 None => self.tag_set("tags", nr_tags, first_hctx + i, i, name),
             };
             if matches!(driver, Driver::Scsi(_)) {
-                host_tags = Some(tags);
+                common = Some(tags);
             } else {
                 self.tags[tags as usize].queues = 1;
             }
@@ -214,7 +213,7 @@ impl Builder<'_> {
                 (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
             }
         }
-        if let Some(tags) = host_tags {
+        if let Some(tags) = common {
             self.tags[tags as usize].queues += 1;
         }
         let budget_words =
@@ -248,6 +247,7 @@ impl Builder<'_> {
         let queue_lock =
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
+        let bfq = scheduler.is_some_and(|row| row.name == "bfq");
         let elevator = match scheduler {
             Some(row) => {
                 Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
@@ -256,7 +256,7 @@ impl Builder<'_> {
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
-        let wbt = self.wbt(config, q, rotational, wbt_depth)?;
+        let wbt = self.wbt(config, q, bfq, rotational, wbt_depth)?;
         self.queues.push(Queue {
             driver,
             device,
@@ -265,6 +265,7 @@ impl Builder<'_> {
             nr_hctx: nr,
             map,
             poll_map,
+            host_tags,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
             max_segments: MAX_SEGMENTS,
@@ -295,7 +296,7 @@ impl Builder<'_> {
         self.topology.queues.push(topology::Queue {
             name: name.clone(),
             model: preset.name.into(),
-            scheduler: config.scheduler.clone(),
+            scheduler: scheduler.map_or("none", |row| row.name).into(),
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
             nr_requests,
@@ -312,10 +313,11 @@ impl Builder<'_> {
         &mut self,
         config: &DeviceConfig,
         q: u16,
+        bfq: bool,
         rotational: bool,
         queue_depth: u32,
     ) -> Result<Option<Box<Wbt>>, ScenarioError> {
-        let default = match self.knobs.wbt && config.scheduler != "bfq" {
+        let default = match self.knobs.wbt && !bfq {
             true if rotational => WBT_LAT_ROTATIONAL_USEC,
             true => WBT_LAT_USEC,
             false => 0,

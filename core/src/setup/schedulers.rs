@@ -2,19 +2,35 @@
 
 use super::*;
 use crate::block::Elevator;
+use crate::kernel::DefaultScheduler;
 use crate::sched::{self, Cx, Disk, LockAt};
 use std::ops::Range;
 
+/// No scheduler, and the one that the kernel chooses by itself.
+const NONE: &str = "none";
+const DEFAULT: &str = "default";
 /// Largest device queue depth that counts for the default of nr_requests (BLKDEV_DEFAULT_RQ).
 const DEFAULT_RQ: u32 = 128;
 
 impl Builder<'_> {
-    /// The row of a disk's scheduler; `None` for none.
+    /// The row of a disk's scheduler; `None` for none. `default` is what the kernel would choose for `nr` hctxs.
     pub(super) fn scheduler(
         &self,
         config: &DeviceConfig,
+        nr: u16,
+        host_tags: bool,
     ) -> Result<Option<&'static sched::Row>, ScenarioError> {
-        if config.scheduler == "none" {
+        let by_itself = match self.knobs.default_scheduler {
+            DefaultScheduler::None => false,
+            DefaultScheduler::SingleQueue => nr == 1,
+            DefaultScheduler::SingleQueueOrSharedTags => nr == 1 || host_tags,
+        };
+        let name = match config.scheduler.as_str() {
+            DEFAULT if by_itself => "mq-deadline",
+            DEFAULT => NONE,
+            name => name,
+        };
+        if name == NONE {
             check(config.iosched.is_empty(), &format!("devices.{}.iosched", config.name), || {
                 String::from(
                     "scheduler none has no attributes; choose another scheduler or leave iosched out",
@@ -22,12 +38,17 @@ impl Builder<'_> {
             })?;
             return Ok(None);
         }
-        match sched::row(&config.scheduler) {
+        match sched::row(name) {
+            Some(_) if !self.knobs.mq_elevators => Err(wrong(
+                format!("devices.{}.scheduler", config.name),
+                "this kernel's blk-mq has no schedulers; choose none or a later kernel",
+            )),
             Some(row) => Ok(Some(row)),
             None => Err(ScenarioError::UnknownName {
                 what: "scheduler",
                 name: config.scheduler.chars().take(60).collect(),
-                known: std::iter::once("none")
+                known: [NONE, DEFAULT]
+                    .into_iter()
                     .chain(sched::SCHEDULERS.iter().map(|row| row.name))
                     .collect::<Vec<_>>()
                     .join(", "),

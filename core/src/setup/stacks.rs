@@ -35,6 +35,7 @@ impl Builder<'_> {
             nr_hctx: 0,
             map: Vec::new(),
             poll_map: Vec::new(),
+            host_tags: false,
             sectors,
             max_sectors: MAX_SECTORS,
             max_segments: MAX_SECTORS,

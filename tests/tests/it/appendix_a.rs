@@ -1,248 +1,233 @@
-//! The exact event sequences that follow from the rules of each kernel row, one small plug at a time.
-//!
-//! Notation: letters of blktrace with the number of the bio in order of submission; a request is named by its first
-//! bio. `|kworker|` and `|irq|` say who acts from there on; without a mark it is the task.
+//! The exact event sequences that follow from the rules of each kernel row, one small plug at a time. They stand in
+//! `tests/golden/appendix-a.txt`, which explains its notation.
 
 use mqscope_core::Sim;
-use mqscope_core::event::{Context, Kind, Op};
+use mqscope_core::event::{Context, Event, Kind, Op, QueueId};
 use mqscope_core::scenario::{DeviceConfig, Scenario};
-use mqscope_core::workload::{BatchIo, BatchScript, BatchStep, Engine, JobSpec, Workload};
+use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Workload};
+use std::collections::BTreeMap;
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The disk under test.
-#[derive(Clone, Copy)]
-enum Disk {
-    /// One hctx, no commit_rqs, not SCSI.
-    SingleQueue,
-    /// One hctx for each of four CPUs, commit_rqs, queue_rqs.
-    Nvme,
-    /// SCSI SSD volume with four hctxs.
-    MultiQueueScsi,
-}
+const TEXT: &str = include_str!("../../golden/appendix-a.txt");
 
-const FOUR: [u64; 4] = [0, 8, 16, 100];
-
-struct Setup {
-    disk: Disk,
-    kernel: &'static str,
-    sectors: Vec<u64>,
+/// A paragraph of the text.
+#[derive(Clone, Debug, Default)]
+struct Paragraph {
+    name: &'static str,
+    kernels: Vec<&'static str>,
+    disk: &'static str,
+    scheduler: Option<&'static str>,
+    /// (disk, sector) of the plugged writes.
+    plug: Vec<(u16, u64)>,
+    /// The same of the next call.
+    then: Vec<(u16, u64)>,
+    unplugged: bool,
     tags: Option<u32>,
-    busy: u8,
-    plugged: bool,
+    queue_depth: Option<u32>,
+    dispatch_busy: u8,
+    set: BTreeMap<String, String>,
+    doorbells: bool,
+    sequence: String,
 }
 
-fn plug(disk: Disk, kernel: &'static str, sectors: &[u64]) -> Setup {
-    Setup { disk, kernel, sectors: sectors.to_vec(), tags: None, busy: 0, plugged: true }
+fn paragraphs() -> Vec<Paragraph> {
+    let mut all: Vec<Paragraph> = Vec::new();
+    for line in TEXT.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !line.starts_with(' ') {
+            all.push(Paragraph { name: words[0], ..Paragraph::default() });
+            continue;
+        }
+        let paragraph = all.last_mut().expect("a setting follows a name");
+        let (key, values) = words.split_first().expect("the line is not empty");
+        let number = || values[0].parse().expect("a number");
+        match *key {
+            "kernel" => paragraph.kernels.extend(values),
+            "disk" => paragraph.disk = line.trim_start().trim_start_matches("disk").trim(),
+            "scheduler" => paragraph.scheduler = Some(values[0]),
+            "plug" => paragraph.plug.extend(values.iter().map(|write| place(write))),
+            "then" => paragraph.then.extend(values.iter().map(|write| place(write))),
+            "unplugged" => paragraph.unplugged = true,
+            "tags" => paragraph.tags = Some(number()),
+            "queue_depth" => paragraph.queue_depth = Some(number()),
+            "dispatch_busy" => paragraph.dispatch_busy = number() as u8,
+            "set" => paragraph.set.extend(values.iter().map(|pair| {
+                let (knob, value) = pair.split_once('=').expect("knob=value");
+                (knob.to_owned(), value.to_owned())
+            })),
+            "doorbells" => paragraph.doorbells = true,
+            word => {
+                let event = |c: char| c.is_ascii_uppercase() || c == '|' || c == '*';
+                assert!(word.starts_with(event), "unknown setting '{word}'");
+                words.iter().for_each(|word| paragraph.sequence.extend([" ", *word]));
+            }
+        }
+    }
+    all
 }
 
-impl Setup {
-    fn scenario(&self) -> Scenario {
-        let (name, model) = match self.disk {
-            Disk::SingleQueue => ("nullb0", "null"),
-            Disk::Nvme => ("nvme0n1", "p4510-2t"),
-            Disk::MultiQueueScsi => ("sdb", "hba-r0-8ssd"),
+/// `8`, or `b8` on the second disk.
+fn place(write: &str) -> (u16, u64) {
+    let (disk, sector) = write.strip_prefix('b').map_or((0, write), |sector| (1, sector));
+    (disk, sector.parse().expect("a sector"))
+}
+
+impl Paragraph {
+    fn scenario(&self, kernel: &str) -> Scenario {
+        let (count, name, model) = match self.disk {
+            "one hctx" => (1, "nullb", "null"),
+            "two disks" => (2, "nullb", "null"),
+            "nvme" => (1, "nvme0n", "p4510-2t"),
+            "scsi" | "scsi, one hctx" => (1, "sd", "hba-r0-8ssd"),
+            other => panic!("unknown disk '{other}'"),
         };
-        let device = DeviceConfig {
+        let device = |i: u16| DeviceConfig {
+            scheduler: self.scheduler.unwrap_or("none").into(),
             nr_requests: self.tags,
-            nr_hw_queues: matches!(self.disk, Disk::MultiQueueScsi).then_some(4),
-            ..DeviceConfig::new(name, model)
+            nr_hw_queues: (self.disk == "scsi").then_some(4),
+            queue_depth: self.queue_depth,
+            ..DeviceConfig::new(&format!("{name}{i}"), model)
         };
-        let workload = if self.plugged {
-            let ios =
-                self.sectors.iter().map(|s| BatchIo { op: Op::Write, device: 0, offset: s * 512, len: 4096 });
-            Workload::Batch(BatchScript {
-                name: "iob".into(),
-                steps: vec![BatchStep::Cpu(1), BatchStep::Submit(ios.collect()), BatchStep::Wait],
-            })
-        } else {
+        let workload = if self.unplugged {
             Workload::Jobs(vec![JobSpec {
                 engine: Engine::Psync,
                 rwmixread: 0,
-                io_size: Some(mqscope_core::workload::Amount::Bytes(4096)),
+                io_size: Some(Amount::Bytes(4096)),
                 ..JobSpec::default()
             }])
+        } else {
+            let write =
+                |&(device, sector): &_| BatchIo { op: Op::Write, device, offset: sector * 512, len: 4096 };
+            let submit = |writes: &[_]| BatchStep::Submit(writes.iter().map(write).collect());
+            let mut steps = vec![BatchStep::Cpu(1), submit(&self.plug)];
+            if !self.then.is_empty() {
+                steps.push(submit(&self.then));
+            }
+            steps.push(BatchStep::Wait);
+            Workload::Batch(BatchScript { name: "iob".into(), steps })
         };
         Scenario {
-            title: String::new(),
+            title: self.name.into(),
             seed: 1,
             duration_ns: 1_000_000_000,
             warmup_ns: 0,
             machine: "small".into(),
-            kernel: self.kernel.into(),
-            set: Default::default(),
-            devices: vec![device],
+            kernel: kernel.into(),
+            set: self.set.clone(),
+            devices: (0..count).map(device).collect(),
             workload,
         }
     }
 
-    /// The letters of the run, and the doorbells as (after which event, commands).
-    fn run(&self) -> (String, Vec<(usize, u32)>) {
-        let mut sim = Sim::new(&self.scenario()).expect("the scenario is valid");
+    /// The sequence that a kernel gives.
+    fn run(&self, kernel: &str) -> String {
+        let mut sim = Sim::new(&self.scenario(kernel)).expect("the scenario is valid");
         sim.log_mut().set_on(true);
         for hctx in 0..sim.topology().hctxs.len() {
-            sim.set_dispatch_busy(hctx as u16, self.busy);
+            sim.set_dispatch_busy(hctx as u16, self.dispatch_busy);
         }
         sim.run();
-        let number = |sector: u64| match self.sectors.iter().position(|&s| s == sector) {
-            Some(at) => (at + 1).to_string(),
-            None => String::from("1"),
-        };
-        let (mut text, mut bells, mut events) = (Vec::new(), Vec::new(), 0);
-        let mut who = Context::Task;
+        let (mut text, mut who) = (String::new(), Context::Task);
         for event in sim.log().events() {
-            if let Kind::Doorbell { count, .. } = event.kind {
-                bells.push((events, count));
-            }
-            let Some(letter) = event.kind.letter() else { continue };
+            let Some(word) = self.word(event) else { continue };
             let now = match event.context {
                 Context::SoftIrq | Context::Idle => Context::HardIrq,
                 other => other,
             };
             if now != who {
-                text.push(match now {
-                    Context::Task => String::from("|task|"),
-                    Context::Kworker => String::from("|kworker|"),
-                    _ => String::from("|irq|"),
+                text.push_str(match now {
+                    Context::Task => " |task|",
+                    Context::Kworker => " |kworker|",
+                    _ => " |irq|",
                 });
                 who = now;
             }
-            text.push(match event.kind {
-                Kind::Plug { .. } => String::from("P"),
-                Kind::Unplug { count, .. } => format!("{letter}{count}"),
-                Kind::Queue { extent, .. }
-                | Kind::GetRequest { extent, .. }
-                | Kind::BackMerge { extent, .. }
-                | Kind::FrontMerge { extent, .. }
-                | Kind::Insert { extent, .. }
-                | Kind::Issue { extent, .. }
-                | Kind::Requeue { extent, .. }
-                | Kind::Complete { extent, .. } => format!("{letter}{}", number(extent.sector)),
-                _ => String::from(letter),
-            });
-            events += 1;
+            text.push(' ');
+            text.push_str(&word);
         }
-        (text.join(" "), bells)
+        text
     }
 
-    #[track_caller]
-    fn gives(&self, expected: &str) {
-        assert_eq!(self.run().0, expected);
+    fn word(&self, event: &Event) -> Option<String> {
+        if let Kind::Doorbell { count, .. } = event.kind {
+            return self.doorbells.then(|| format!("*{count}"));
+        }
+        let letter = event.kind.letter()?;
+        Some(match (event.kind, event.kind.subject()?) {
+            (Kind::Unplug { count, .. }, _) => format!("{letter}{count}"),
+            (_, (queue, Some(extent))) => format!("{letter}{}", self.number(queue, extent.sector)),
+            _ => letter.into(),
+        })
+    }
+
+    /// The write that begins at this sector, from 1.
+    fn number(&self, queue: QueueId, sector: u64) -> usize {
+        let mut writes = self.plug.iter().chain(&self.then);
+        writes.position(|&place| place == (queue, sector)).unwrap_or(0) + 1
     }
 }
 
-#[test]
-fn a1_kernel_4_14_sends_the_plug_through_the_ctx_list() {
-    plug(Disk::SingleQueue, "4.14", &FOUR).gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 I1 I4 D1 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a2_kernel_4_19_issues_the_plug_directly() {
-    plug(Disk::SingleQueue, "4.19", &FOUR).gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 D1 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a3_a_busy_hctx_gets_its_requests_through_the_ctx_list() {
-    Setup { busy: 4, ..plug(Disk::SingleQueue, "4.19", &FOUR) }
-        .gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 I1 I4 D1 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a5_nvme_on_5_4_fills_the_plug_and_rings_once() {
-    let (text, bells) = plug(Disk::Nvme, "5.4", &FOUR).run();
-    assert_eq!(text, "Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 D1 D4 |irq| C1 C4");
-    assert_eq!(bells, [(12, 2)], "one doorbell for both commands, after D4");
-}
-
-#[test]
-fn a6_nvme_on_6_1_reverses_the_plug_and_shows_no_unplug() {
-    let (text, bells) = plug(Disk::Nvme, "6.1", &FOUR).run();
-    assert_eq!(text, "Q1 G1 P Q2 M2 Q3 M3 Q4 G4 D4 D1 |irq| C4 C1");
-    assert_eq!(bells, [(11, 2)], "one doorbell for both commands, after D1");
-}
-
-#[test]
-fn a7_nvme_on_6_12_shows_the_unplug() {
-    plug(Disk::Nvme, "6.12", &FOUR).gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 D4 D1 |irq| C4 C1");
-}
-
-#[test]
-fn a8_nvme_after_6_12_keeps_the_order() {
-    plug(Disk::Nvme, "6.18", &FOUR).gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 U2 D1 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a9_nvme_on_4_14_holds_one_request_in_the_plug() {
-    plug(Disk::Nvme, "4.14", &FOUR).gives("Q1 G1 Q2 M2 Q3 M3 Q4 G4 D1 U1 I4 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a10_multi_queue_scsi_on_5_4_holds_one_request_in_the_plug() {
-    plug(Disk::MultiQueueScsi, "5.4", &FOUR).gives("Q1 G1 P Q2 M2 Q3 M3 Q4 G4 P U1 D1 U1 D4 |irq| C1 C4");
-}
-
-#[test]
-fn a11_a_task_that_sleeps_leaves_its_plug_to_a_kworker() {
-    // Two tags: the fifth bio finds none, so the task sleeps with two requests in its plug.
-    let sectors = [0, 8, 16, 100, 300];
-    let setup = Setup { tags: Some(2), ..plug(Disk::SingleQueue, "4.19", &sectors) };
-    setup.gives(
-        "Q1 G1 P Q2 M2 Q3 M3 Q4 G4 Q5 G5 UT2 I1 I4 |kworker| D1 D4 |irq| C1 C4 |task| P U1 D5 |irq| C5",
-    );
-}
-
-#[test]
-fn a12_kernel_4_14_sorts_the_plug() {
-    plug(Disk::SingleQueue, "4.14", &[100, 0, 8]).gives("Q1 G1 P Q2 G2 Q3 M3 U2 I2 I1 D2 D1 |irq| C2 C1");
-}
-
-#[test]
-fn a13_kernel_5_4_does_not_sort_a_plug_of_one_queue() {
-    plug(Disk::SingleQueue, "5.4", &[100, 0, 8]).gives("Q1 G1 P Q2 G2 Q3 M3 U2 D1 D2 |irq| C1 C2");
-}
-
-#[test]
-fn a14_kernel_6_1_reverses_the_plug() {
-    plug(Disk::SingleQueue, "6.1", &[100, 0, 8]).gives("Q1 G1 P Q2 G2 Q3 M3 D2 D1 |irq| C2 C1");
-}
-
-/// `n` scattered sectors, ascending so that a sort does not move them.
-fn scattered(n: u64) -> Vec<u64> {
-    (0..n).map(|i| i * 1000).collect()
-}
-
-fn letters(letter: &str, numbers: impl Iterator<Item = u64>) -> String {
-    numbers.map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn a15_the_seventeenth_request_flushes_sixteen_on_4_14() {
-    let (text, _) = plug(Disk::SingleQueue, "4.14", &scattered(17)).run();
-    let filled = (2..=17).map(|n| format!("Q{n} G{n}")).collect::<Vec<_>>().join(" ");
-    let expected =
-        format!("Q1 G1 P {filled} U16 {} {} P U1 I17 D17", letters("I", 1..=16), letters("D", 1..=16));
-    assert_eq!(text.split(" |irq|").next(), Some(expected.as_str()));
-}
-
-#[test]
-fn a16_the_thirty_third_request_flushes_thirty_two_newest_first_on_6_1() {
-    let (text, _) = plug(Disk::SingleQueue, "6.1", &scattered(33)).run();
-    let filled = (2..=33).map(|n| format!("Q{n} G{n}")).collect::<Vec<_>>().join(" ");
-    let expected = format!("Q1 G1 P {filled} {} P D33", letters("D", (1..=32).rev()));
-    assert_eq!(text.split(" |irq|").next(), Some(expected.as_str()));
-}
-
-#[test]
-fn a17_an_unplugged_write_on_4_14_is_issued_by_a_kworker() {
-    let setup = Setup { plugged: false, ..plug(Disk::SingleQueue, "4.14", &[0]) };
-    setup.gives("Q1 G1 I1 |kworker| D1 |irq| C1");
-}
-
-#[test]
-fn a18_an_unplugged_write_on_4_19_is_issued_directly() {
-    for kernel in ["4.19", "5.4", "6.1"] {
-        let setup = Setup { plugged: false, ..plug(Disk::SingleQueue, kernel, &[0]) };
-        setup.gives("Q1 G1 D1 |irq| C1");
+#[track_caller]
+fn check(name: &str) {
+    let all = paragraphs();
+    let paragraph = all.iter().find(|p| p.name == name).expect("the text has this paragraph");
+    assert!(!paragraph.kernels.is_empty() && !paragraph.sequence.is_empty(), "{name} says nothing");
+    for kernel in &paragraph.kernels {
+        assert_eq!(paragraph.run(kernel), paragraph.sequence, "{name}, kernel {kernel}");
     }
+}
+
+macro_rules! sequences {
+    ($($test:ident = $name:literal,)+) => {
+        const NAMES: &[&str] = &[$($name),+];
+
+        $(
+            #[test]
+            fn $test() {
+                check($name);
+            }
+        )+
+    };
+}
+
+sequences! {
+    a1_the_plug_goes_through_the_ctx_list = "A1",
+    a2_the_plug_is_issued_directly = "A2",
+    a3_a_busy_hctx_gets_its_requests_through_the_ctx_list = "A3",
+    a4_a_scheduler_takes_the_plug_as_one_group = "A4",
+    a5_commit_rqs_rings_once_for_the_list = "A5",
+    a6_the_stack_goes_to_the_driver_whole = "A6",
+    a7_the_unplug_is_shown_again = "A7",
+    a8_the_plug_is_a_queue_again = "A8",
+    a9_several_hctxs_hold_one_request_in_the_plug = "A9",
+    a10_the_limited_plug_is_traced_and_issued_directly = "A10",
+    a11_a_task_that_sleeps_leaves_its_plug_to_a_kworker = "A11",
+    a12_the_plug_is_sorted = "A12",
+    a13_a_plug_of_one_queue_is_not_sorted = "A13",
+    a14_the_stack_turns_the_order_around = "A14",
+    a15_the_seventeenth_request_flushes_sixteen = "A15",
+    a16_the_thirty_third_request_flushes_thirty_two = "A16",
+    a17_an_unplugged_write_is_issued_by_a_kworker = "A17",
+    a18_an_unplugged_write_is_issued_directly = "A18",
+    a19_an_unplugged_write_goes_to_the_scheduler = "A19",
+    a19_a_direct_io_that_plugs_itself_goes_to_the_scheduler_at_once = "A19-plug",
+    b1_a_synchronous_request_is_dispatched_by_its_task_on_4_4 = "B1",
+    b2_each_direct_io_plugs_itself_on_4_4 = "B2",
+    b3_a_sleeper_is_traced_on_4_4 = "B3",
+    b4_a_bio_that_merges_needs_no_request = "B4",
+    b5_a_bio_that_merges_gives_its_request_back = "B5",
+    b6_hctxs_with_shared_tags_fill_a_whole_plug = "B6",
+    b7_a_bio_is_compared_with_the_newest_of_the_plug = "B7",
+    b8_a_bio_is_compared_with_the_oldest_of_the_plug = "B8",
+    b9_a_bio_is_compared_with_the_tail_of_the_plug = "B9",
+    b10_neighbours_in_the_plug_are_a_group = "B10",
+    b11_a_queue_in_the_plug_is_a_group = "B11",
+    b12_several_queues_go_to_their_drivers_in_turn = "B12",
+}
+
+#[test]
+fn every_paragraph_of_the_text_is_checked() {
+    assert_eq!(paragraphs().iter().map(|p| p.name).collect::<Vec<_>>(), NAMES);
 }

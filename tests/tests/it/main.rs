@@ -8,6 +8,7 @@ mod laws;
 mod recorded_kernels;
 mod scenarios;
 mod stations;
+mod tag_waiters;
 mod text_form;
 mod upper;
 mod workloads;

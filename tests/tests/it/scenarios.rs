@@ -67,7 +67,7 @@ prop_compose! {
             devices[0] = DeviceConfig { members, chunk_kb, file_lock, ..DeviceConfig::new("stack", model) };
             devices.push(first);
         }
-        Shown(Scenario {
+        let mut scenario = Scenario {
             title: String::new(),
             seed,
             duration_ns: DURATION_NS,
@@ -77,7 +77,12 @@ prop_compose! {
             set,
             devices,
             workload,
-        })
+        };
+        // Early blk-mq has no schedulers and refuses them.
+        if !scenario.knobs().is_ok_and(|knobs| knobs.mq_elevators) {
+            scenario.devices.iter_mut().for_each(|disk| disk.scheduler = "none".into());
+        }
+        Shown(scenario)
     }
 }
 
@@ -88,15 +93,19 @@ fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
             if knob.choices.is_empty() { vec!["0", "1", "3", "16"] } else { knob.choices.to_vec() };
         (Just(knob.name.to_owned()), select(values).prop_map(String::from))
     });
-    let sensible = |(name, value): &(String, String)| value != "0" || !name.starts_with("plug_max");
-    vec(knob.prop_filter("a plug holds something", sensible), 0..=2)
+    let sensible = |(name, value): &(String, String)| match name.as_str() {
+        "plug_max" | "plug_max_multi" => value != "0",
+        "max_sectors_kb" => value == "16",
+        _ => true,
+    };
+    vec(knob.prop_filter("a plug holds something, a request a page", sensible), 0..=2)
         .prop_map(|pairs| pairs.into_iter().collect())
 }
 
 prop_compose! {
     /// Depths from one upwards, so that tags and budgets run out.
     fn disk()(
-        scheduler in select([&["none", "none"][..], &schedulers()[..]].concat()),
+        scheduler in select([&["none", "none", "default"][..], &schedulers()[..]].concat()),
         nr_tags in of(1_u32..=40),
         nr_requests in of(1_u32..=40),
         queue_depth in of(1_u32..=20),

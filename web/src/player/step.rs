@@ -98,6 +98,7 @@ pub fn changes_picture(kind: &Kind) -> bool {
         | Kind::FileLockRelease { .. }
         | Kind::WbtLimits { .. }
         | Kind::Complete { rq: 0, .. }
+        | Kind::SleepRequest { .. }
         | Kind::GetRequest { rq: 0, .. } => false,
         _ => true,
     }

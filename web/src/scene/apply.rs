@@ -24,6 +24,7 @@ impl Scene {
             | Kind::BackMerge { .. }
             | Kind::FrontMerge { .. }
             | Kind::GetRequest { .. }
+            | Kind::SleepRequest { .. }
             | Kind::RequestMerge { .. }
             | Kind::SchedTagAlloc { .. }
             | Kind::TagAlloc { .. }
@@ -122,7 +123,7 @@ impl Scene {
                 request.letters.g = at;
                 request.extent = extent;
             }
-            Kind::RequestMerge { gone, rq, queue, .. } => self.append(event, gone, rq, queue),
+            Kind::RequestMerge { gone, rq, queue, front, .. } => self.append(event, gone, rq, queue, front),
             Kind::SchedTagAlloc { rq, bio, hctx, tag } => {
                 let slot = self.born(event, rq, bio, hctx, tag);
                 self.step(slot, event, Did::SchedTagAlloc, tag);
@@ -245,6 +246,10 @@ impl Scene {
             Kind::TagFree { rq, hctx, tag } => {
                 if let Some(h) = self.hctxs.get_mut(hctx as usize) {
                     h.set_tag(tag, false);
+                }
+                // A request that joined another as soon as it was made is gone already.
+                if !self.requests.contains_key(&rq) {
+                    return;
                 }
                 let Some(slot) = self.find(rq) else { return };
                 if self.lists.get_mut(slot).letters.c == super::NEVER {
@@ -385,7 +390,7 @@ impl Scene {
     }
 
     /// Request `gone` becomes the end of request `rq`.
-    fn append(&mut self, event: &Event, gone: RqId, rq: RqId, queue: QueueId) {
+    fn append(&mut self, event: &Event, gone: RqId, rq: RqId, queue: QueueId, front: bool) {
         let (Some(from), Some(slot)) = (self.find(gone), self.find(rq)) else { return };
         if from == slot {
             return;
@@ -398,6 +403,9 @@ impl Scene {
         let kept = self.lists.get_mut(slot);
         kept.bios = kept.bios.saturating_add(merged.bios);
         kept.bios_open = kept.bios_open.saturating_add(merged.bios_open);
+        if front {
+            kept.extent.sector = merged.extent.sector;
+        }
         kept.extent.sectors = kept.extent.sectors.saturating_add(merged.extent.sectors);
         self.step(slot, event, Did::RequestMerge, gone);
         if let Some(q) = self.queues.get_mut(queue as usize) {

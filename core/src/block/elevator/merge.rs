@@ -198,7 +198,8 @@ impl Sim {
         let (id, queue) = (k.id, k.queue);
         self.bios[last].next = g.bio_first;
         let traced = self.knobs.rq_merge_traced;
-        self.emit(c, Kind::RequestMerge { gone: g.id, rq: id, queue, extent: g.extent(), traced });
+        let extent = g.extent();
+        self.emit(c, Kind::RequestMerge { gone: g.id, rq: id, queue, extent, traced, front: false });
     }
 
     /// The request that has become part of another gives its sched tag back (`blk_mq_free_request`).

@@ -10,15 +10,6 @@ use mqscope_core::workload::Workload;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The policies that 4.4 has and 4.14 has not, as far as these tests reach them.
-const KNOBS_4_4: [(&str, &str); 5] = [
-    ("q_on_remapped", "true"),
-    ("md_remap_traced", "false"),
-    ("dio_lock", "rd-submit-only"),
-    ("ext4_outer_plug", "true"),
-    ("direct_unplugged", "mq-sync"),
-];
-
 fn nvme(name: &str) -> DeviceConfig {
     DeviceConfig::new(name, "p4510-2t")
 }
@@ -51,7 +42,7 @@ fn a20_a_member_of_raid0_shows_no_q_on_5_4() {
 
 #[test]
 fn a21_an_ext4_write_on_4_4_is_flushed_by_the_sleeping_task() {
-    let mut setup = with(raid0("4.14", one_write()), &KNOBS_4_4);
+    let mut setup = raid0("4.4", one_write());
     setup.devices[0].file_lock = Some("ext4".into());
     let sim = run(&setup);
     let member = if letters(&sim, 1).is_empty() { 2 } else { 1 };
@@ -60,11 +51,10 @@ fn a21_an_ext4_write_on_4_4_is_flushed_by_the_sleeping_task() {
 }
 
 #[test]
-fn without_the_outer_plug_the_same_write_goes_straight_to_the_driver() {
-    let setup = with(raid0("4.14", one_write()), &KNOBS_4_4[..2]);
-    let sim = run(&setup);
+fn without_the_outer_plug_the_same_write_is_flushed_by_its_own_call() {
+    let sim = run(&with(raid0("4.4", one_write()), &[("ext4_outer_plug", "false")]));
     let member = if letters(&sim, 1).is_empty() { 2 } else { 1 };
-    assert_eq!(letters(&sim, member), "Q G D |irq| C");
+    assert_eq!(letters(&sim, member), "Q G U1 I D |irq| C");
 }
 
 #[test]

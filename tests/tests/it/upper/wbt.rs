@@ -1,6 +1,6 @@
 //! Writeback throttling.
 
-use super::{picked, psync, run, scenario, script, with};
+use super::{picked, psync, run, scenario, script};
 use mqscope_core::Sim;
 use mqscope_core::event::{Kind, Sleep};
 use mqscope_core::scenario::{DeviceConfig, Scenario};
@@ -54,7 +54,7 @@ fn direct_writes_and_reads_are_not_throttled() {
 #[test]
 fn it_is_off_with_bfq_before_4_10_and_when_told() {
     let off = |setup: Scenario| assert_eq!(throttled(&setup), (0, 32));
-    off(with(scenario("4.14", vec![disk(1)], writeback(40)), &[("wbt", "false")]));
+    off(scenario("4.4", vec![disk(1)], writeback(40)));
     off(scenario("5.4", vec![DeviceConfig { wbt_lat_usec: Some(0), ..disk(1) }], writeback(40)));
     let bfq = DeviceConfig { scheduler: "bfq".into(), ..disk(1) };
     assert_eq!(throttled(&scenario("5.4", vec![bfq.clone()], writeback(40))).0, 0);
