@@ -253,7 +253,7 @@ impl Sim {
                 self.emit(c, Kind::WbtWait { bio: id, queue: q, in_flight, limit });
                 Flow::Call(frame(1), Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 })
             }
-            1 if self.tasks[t].wbt == WbtTurn::Waits => Flow::Sleep(frame(2), Sleep::Wbt),
+            1 | 2 if self.tasks[t].wbt == WbtTurn::Waits => Flow::Sleep(frame(2), Sleep::Wbt),
             _ => match std::mem::take(&mut self.tasks[t].wbt) {
                 WbtTurn::Granted => {
                     self.wbt_arm(q);

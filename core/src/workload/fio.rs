@@ -82,6 +82,9 @@ impl Sim {
                 Flow::Pay(frame(pc::WAIT))
             }
             pc::WAIT => {
+                if let Some(completion) = self.fio_polled(c, t, job) {
+                    return Flow::Call(frame(pc::WAIT), completion);
+                }
                 let p = &self.tasks[t];
                 let wants = job.iodepth_batch_complete_min.min(p.in_flight);
                 if (p.ring.len() as u32) < wants {
@@ -91,7 +94,7 @@ impl Sim {
                         return Flow::Call(frame(pc::WAIT), flush);
                     }
                     if self.tasks[t].polls {
-                        return self.fio_poll(c, job);
+                        return self.look_again(c, frame(pc::WAIT));
                     }
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
@@ -131,14 +134,9 @@ impl Sim {
     }
 
     /// `io_do_iopoll`: looks into the poll queues of this CPU; the task spins instead of sleeping.
-    fn fio_poll(&mut self, c: usize, job: &JobSpec) -> Flow {
-        for &disk in &job.files {
-            let h = self.queues[disk as usize].poll_map[c];
-            if let Some(completion) = self.poll(c, h) {
-                return Flow::Call(frame(pc::WAIT), completion);
-            }
-        }
-        self.look_again(c, frame(pc::WAIT))
+    fn fio_polled(&mut self, c: usize, t: usize, job: &JobSpec) -> Option<Frame> {
+        let disks = if self.tasks[t].polls { job.files.as_slice() } else { &[] };
+        disks.iter().find_map(|&disk| self.poll(c, self.queues[disk as usize].poll_map[c]))
     }
 
     /// The loop's head, in user mode: prepare another I/O, submit, reap, pause or end.

@@ -86,6 +86,19 @@ prop_compose! {
     }
 }
 
+/// The same with all I/O of one priority: the rule that serves lower ones in the end belongs to the kernel that began.
+pub fn without_priorities(Shown(mut scenario): Shown) -> Shown {
+    match &mut scenario.workload {
+        Workload::Jobs(jobs) => {
+            for job in jobs {
+                (job.prio, job.cmdprio_percentage) = (Prio::default(), [0; 2]);
+            }
+        }
+        Workload::Batch(script) => script.steps.retain(|step| !matches!(step, BatchStep::Prio(_))),
+    }
+    Shown(scenario)
+}
+
 /// Up to two knobs with values that make sense.
 fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
     let knob = select(ROWS[0].knobs.list()).prop_flat_map(|knob| {
@@ -96,6 +109,8 @@ fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
     let sensible = |(name, value): &(String, String)| match name.as_str() {
         "plug_max" | "plug_max_multi" => value != "0",
         "max_sectors_kb" => value == "16",
+        // Who holds back requests of lower priority is asked again by a rule of the same kernels.
+        "budget_rerun" | "deadline_prio" => false,
         _ => true,
     };
     vec(knob.prop_filter("a plug holds something, a request a page", sensible), 0..=2)
