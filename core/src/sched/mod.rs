@@ -115,6 +115,8 @@ pub(crate) struct Locking {
     pub insert_each: bool,
     /// A completion takes the dispatch lock.
     pub completion: bool,
+    /// Every bio looks its io context up under q->queue_lock, where the kernel does (knob `bfq_queue_lock`).
+    pub queue_lock: bool,
     /// Names of shared lines besides the locks (`kqd->domain_tokens[READ]`).
     pub lines: &'static [&'static str],
 }

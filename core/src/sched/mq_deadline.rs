@@ -42,6 +42,7 @@ impl Scheduler for Policy {
             insert: LockAt::Queue,
             insert_each: false,
             completion: false,
+            queue_lock: false,
             lines: &[],
         }
     }

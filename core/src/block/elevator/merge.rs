@@ -15,7 +15,7 @@ impl Sim {
         match pc {
             // bfq finds the io context under q->queue_lock first.
             0 => {
-                if self.knobs.bfq_queue_lock && self.locking(q).completion {
+                if self.knobs.bfq_queue_lock && self.locking(q).queue_lock {
                     let lock = self.queues[q as usize].queue_lock;
                     return if self.lock(c, lock) {
                         Flow::Go(frame(4, false))

@@ -229,6 +229,7 @@ impl Scheduler for Policy {
             insert: LockAt::Queue,
             insert_each: true,
             completion: true,
+            queue_lock: true,
             lines: &[],
         }
     }

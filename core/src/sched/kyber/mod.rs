@@ -246,6 +246,7 @@ impl Scheduler for Policy {
             insert: LockAt::Ctx,
             insert_each: true,
             completion: false,
+            queue_lock: false,
             lines: tokens::LINES,
         }
     }
