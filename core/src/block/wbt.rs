@@ -132,7 +132,7 @@ impl Wbt {
             };
         }
         (self.normal, self.background) =
-            if self.max <= 2 { (self.max, 1) } else { (self.max.div_ceil(2), (self.max + 3) / 4) };
+            if self.max <= 2 { (self.max, 1) } else { (self.max.div_ceil(2), self.max.div_ceil(4)) };
         at_most
     }
 
