@@ -217,6 +217,8 @@ pub enum Stage {
 pub enum Sleep {
     /// No free tag in its hctx's tag bitmap.
     Tag,
+    /// No request for it in the queue's pool (legacy path).
+    Request,
     /// Waiting for completions (`io_getevents`, `io_uring_enter`, or the end of a synchronous I/O).
     Io,
     /// The lock of the file is held by others.
@@ -251,7 +253,7 @@ pub enum Kind {
     RequestMerge { gone: RqId, rq: RqId, queue: QueueId, extent: Extent, traced: bool, front: bool },
     /// `G`: a request was obtained. `rq` is 0 where the letter precedes the allocation (before 4.20).
     GetRequest { bio: BioId, rq: RqId, queue: QueueId, extent: Extent },
-    /// `S`: no tag was free for the bio's request, the task may have to sleep (4.4).
+    /// `S`: no request was free for the bio: its task will sleep (legacy path), or may have to (blk-mq in 4.4).
     SleepRequest { bio: BioId, queue: QueueId, extent: Extent },
     /// `P`: the task's plug was empty and received its first request.
     Plug { queue: QueueId },
@@ -272,6 +274,15 @@ pub enum Kind {
     SchedTagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
     /// The sched tag went back to its bitmap.
     SchedTagFree { rq: RqId, hctx: HctxId, tag: u32 },
+    /// The request for `bio` came from the queue's pool, which now has given out `count` for synchronous or asynchronous
+    /// requests (legacy path; the driver tag comes at dispatch).
+    PoolAlloc { rq: RqId, bio: BioId, queue: QueueId, sync: bool, count: u32 },
+    /// The pool has no request for the bio: its task joins those that sleep until one comes back.
+    PoolWait { bio: BioId, queue: QueueId, sync: bool },
+    /// The request went back to the pool, which has `count` of its kind out.
+    PoolFree { rq: RqId, queue: QueueId, sync: bool, count: u32 },
+    /// The pool is congested for one kind of requests, or no longer (`blk_set_congested`, `blk_clear_congested`).
+    Congested { queue: QueueId, sync: bool, on: bool },
     /// The request for `bio` holds driver tag `tag` of `hctx`; without a scheduler it exists from here on.
     TagAlloc { rq: RqId, bio: BioId, hctx: HctxId, tag: u32 },
     /// `task` found no free tag and sleeps on wait queue `wait_queue` (0 to 7).

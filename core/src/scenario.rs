@@ -46,6 +46,17 @@ pub struct Scenario {
     pub workload: Workload,
 }
 
+/// Which half of the block layer serves a disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// Software and hardware queues.
+    #[default]
+    Mq,
+    /// One queue with one lock (kernels up to 4.20).
+    Legacy,
+}
+
 /// One disk and its queue settings. `None` means the preset's or kernel's default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +71,11 @@ pub struct DeviceConfig {
     /// Chunk of an md-raid0, KiB (mdadm's default is 512).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_kb: Option<u32>,
-    /// Scheduler: `none`, a name of [`crate::sched::SCHEDULERS`], or `default` for what the kernel chooses by itself.
+    /// `mq` if not given. The legacy path has its own schedulers and is gone since kernel 5.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
+    /// Scheduler: `none` (not on the legacy path), a name of [`crate::sched::SCHEDULERS`] that belongs to the disk's path, or
+    /// `default` for what the kernel chooses by itself (on the legacy path deadline).
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
     /// Attributes of `queue/iosched` by their sysfs names.
@@ -75,7 +90,8 @@ pub struct DeviceConfig {
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
-    /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other.
+    /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other; on the legacy path the
+    /// requests of the pool, for synchronous and asynchronous ones each.
     #[serde(default)]
     pub nr_requests: Option<u32>,
     /// Commands the LUN takes at once (SCSI budget).
@@ -125,6 +141,7 @@ impl DeviceConfig {
             model: model.into(),
             members: Vec::new(),
             chunk_kb: None,
+            path: None,
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
             nr_tags: None,

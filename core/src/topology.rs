@@ -2,6 +2,7 @@
 //! locks and lines. A value of its own so that a reader needs no access to the simulation's state.
 
 use crate::event::{CpuId, HctxId, QueueId};
+use crate::scenario::Path;
 use serde::Serialize;
 
 /// Everything that does not change during a run.
@@ -48,13 +49,16 @@ pub struct Queue {
     pub name: String,
     /// Device model preset.
     pub model: String,
+    /// The half of the block layer that serves it.
+    pub path: Path,
     /// Scheduler attached.
     pub scheduler: String,
     /// blkparse's `major,minor`.
     pub dev: (u32, u32),
     /// Driver tags of one hctx.
     pub nr_tags: u32,
-    /// sysfs nr_requests: the sched tags with a scheduler, the driver tags without.
+    /// sysfs nr_requests: the sched tags with a scheduler, the driver tags without; on the legacy path the pool's requests
+    /// of each kind.
     pub nr_requests: u32,
     /// Commands the device itself takes at once (LUN depth; the tags of all hctxs where there is no budget).
     pub queue_depth: u32,

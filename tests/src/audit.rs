@@ -3,7 +3,8 @@
 //! [`Audit`] reads events in order and collects everything that breaks a rule: a bio or request lost or doubled, a
 //! tag held twice, more in flight than the depth, a lock with two holders, time running backwards.
 
-use mqscope_core::event::{BioId, CpuId, Event, HctxId, Kind, ObjectId, RqId};
+use mqscope_core::event::{BioId, CpuId, Event, HctxId, Kind, ObjectId, QueueId, RqId};
+use mqscope_core::scenario::Path;
 use mqscope_core::topology::Topology;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ struct Bio {
 struct Request {
     tag: Option<(HctxId, u32)>,
     sched_tag: Option<(HctxId, u32)>,
+    /// It holds a place in its queue's pool.
+    pooled: bool,
     /// It became part of another request.
     merged: bool,
     issued: bool,
@@ -40,6 +43,8 @@ pub struct Audit {
     tags: BTreeMap<(HctxId, u32), RqId>,
     tags_used: BTreeMap<HctxId, u32>,
     sched_tags: BTreeMap<(HctxId, u32), RqId>,
+    /// Requests that each queue's pool has given out, asynchronous and synchronous ones apart.
+    pools: BTreeMap<(QueueId, bool), u32>,
     in_flight: Vec<u32>,
     holders: BTreeMap<ObjectId, CpuId>,
     violations: Vec<String>,
@@ -85,7 +90,7 @@ impl Audit {
         for (id, rq) in &requests {
             let whole = rq.tag.is_some() && rq.completions == 1 && rq.tag_frees == 1 && rq.issued;
             let merged = rq.merged && rq.completions == 0 && !rq.issued;
-            if !whole && !merged {
+            if (!whole && !merged) || rq.pooled {
                 self.note(format!("request {id} is not whole: {rq:?}"));
             }
         }
@@ -170,6 +175,29 @@ impl Audit {
                 }
                 self.state(event, rq, |r| r.sched_tag.take().is_some() && (r.merged || r.completions == 1));
             }
+            Kind::PoolAlloc { rq, queue, sync, count, .. } => {
+                let new = Request { pooled: true, ..Request::default() };
+                if self.requests.insert(rq, new).is_some() {
+                    self.violation(event, format!("request {rq} is made twice"));
+                }
+                let given_out = self.pools.entry((queue, sync)).or_default();
+                *given_out += 1;
+                let given_out = *given_out;
+                let most = topology.queues.get(usize::from(queue)).map_or(0, |q| 3 * q.nr_requests / 2);
+                // Places are taken under the lock, requests appear a little later.
+                if count < given_out || count > most {
+                    self.violation(event, format!("{given_out} out, the pool says {count} of {most}"));
+                }
+            }
+            Kind::PoolFree { rq, queue, sync, count } => {
+                let given_out = self.pools.entry((queue, sync)).or_default();
+                *given_out = given_out.saturating_sub(1);
+                let given_out = *given_out;
+                if count < given_out {
+                    self.violation(event, format!("{given_out} out, the pool says {count}"));
+                }
+                self.state(event, rq, |r| std::mem::take(&mut r.pooled) && (r.merged || r.tag_frees == 1));
+            }
             Kind::RequestMerge { gone, rq, .. } => {
                 self.state(event, gone, |r| !std::mem::replace(&mut r.merged, true) && !r.issued);
                 self.state(event, rq, |r| !r.merged && !r.issued);
@@ -208,9 +236,12 @@ impl Audit {
                 }
             }
             Kind::Issue { rq, queue, .. } => {
-                let depth = topology.queues.get(usize::from(queue)).map_or(0, |q| {
-                    q.queue_depth
-                        .min(q.nr_tags.saturating_mul(u32::try_from(q.hctxs.len()).unwrap_or(u32::MAX)))
+                let depth = topology.queues.get(usize::from(queue)).map_or(0, |q| match q.path {
+                    Path::Mq => q
+                        .queue_depth
+                        .min(q.nr_tags.saturating_mul(u32::try_from(q.hctxs.len()).unwrap_or(u32::MAX))),
+                    // The driver shows D when it looks at a request for which it may have no room.
+                    Path::Legacy => q.queue_depth + 1,
                 });
                 let in_flight = &mut self.in_flight[usize::from(queue)];
                 *in_flight += 1;
@@ -298,6 +329,7 @@ mod tests {
         let queue = Queue {
             name: "nullb0".into(),
             model: "null".into(),
+            path: Path::Mq,
             scheduler: "none".into(),
             dev: (254, 0),
             nr_tags: 2,

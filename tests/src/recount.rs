@@ -28,7 +28,7 @@ pub struct QueueCount {
     pub runs: u64,
     /// Those that sent nothing.
     pub empty_runs: u64,
-    /// Tasks that found no tag.
+    /// Tasks that found no tag, or no request in the pool.
     pub tag_waits: u64,
     now: u32,
     since_ns: u64,
@@ -73,11 +73,14 @@ impl Recount {
                 self.lat_max_ns = self.lat_max_ns.max(lat_ns);
                 self.sectors += u64::from(self.bios.get(&bio).copied().unwrap_or(0));
             }
-            Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } => {
+            Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } | Kind::PoolAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
             }
             Kind::RequestMerge { gone, rq, queue, .. } => {
-                self.queues[usize::from(queue)].merges += 1;
+                let q = &mut self.queues[usize::from(queue)];
+                q.merges += 1;
+                // The report counts a request at its end.
+                q.inserted -= u64::from(self.inserted.remove(&gone));
                 let earlier = self.allocated.remove(&gone).unwrap_or(at);
                 self.allocated.entry(rq).and_modify(|kept| *kept = earlier.min(*kept));
             }
@@ -118,6 +121,7 @@ impl Recount {
                 q.empty_runs += u64::from(sent == 0);
             }
             Kind::TagWait { hctx, .. } => self.queues[of_hctx(hctx)].tag_waits += 1,
+            Kind::PoolWait { queue, .. } => self.queues[usize::from(queue)].tag_waits += 1,
             _ => {}
         }
     }

@@ -121,7 +121,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::FrontMerge { bio, rq, extent, .. } => {
             format!("bio {bio} merges at the front of request {rq}: {}", blocks(extent))
         }
-        Kind::SleepRequest { bio, .. } => format!("no tag is free for bio {bio}"),
+        Kind::SleepRequest { bio, .. } => format!("no request is free for bio {bio}"),
         Kind::GetRequest { bio, rq: 0, .. } => format!("a request is sought for bio {bio}"),
         Kind::GetRequest { bio, rq, .. } => format!("bio {bio} gets request {rq}"),
         Kind::Plug { queue } => format!("the empty plug receives its first request, for {}", disk(t, *queue)),
@@ -148,6 +148,23 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         }
         Kind::SchedTagFree { rq, hctx: h, tag } => {
             format!("request {rq} gives sched tag {tag} of {} back", hctx(t, *h))
+        }
+        Kind::PoolWait { bio, queue, .. } => {
+            format!("the pool of {} has no request for bio {bio}: the task will sleep", disk(t, *queue))
+        }
+        Kind::PoolAlloc { rq, bio, queue, count, .. } => format!(
+            "request {rq} for bio {bio} comes from the pool of {}, which has given out {count}",
+            disk(t, *queue)
+        ),
+        Kind::PoolFree { rq, queue, count, .. } => {
+            format!("request {rq} goes back to the pool of {}, which has {count} out", disk(t, *queue))
+        }
+        Kind::Congested { queue, on, .. } => {
+            format!(
+                "the pool of {} is {}",
+                disk(t, *queue),
+                if *on { "congested" } else { "congested no more" }
+            )
         }
         Kind::NoDriverTag { rq, hctx: h } => {
             format!("no driver tag of {} is free for request {rq}", hctx(t, *h))
@@ -237,6 +254,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             Sleep::Tag => "sleeps until a tag is free",
             Sleep::FileLock => "sleeps until the file's lock is free",
             Sleep::Wbt => "sleeps until fewer asynchronous writes are in flight",
+            Sleep::Request => "sleeps until the pool has a request",
             Sleep::Io => "sleeps until I/O completes",
             Sleep::Timer => "sleeps until its timer fires",
             Sleep::Done => "sleeps: its work is done or others come first",

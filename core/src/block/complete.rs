@@ -55,10 +55,11 @@ impl Sim {
                 if let Some((queue, token)) = self.cpus[c].timer_queue.pop_front() {
                     return Flow::Call(frame(1), Frame::SchedTimer { pc: 0, queue, token });
                 }
-                if self.knobs.ipi_in_softirq {
-                    let cpu = &mut self.cpus[c];
-                    cpu.done_queue.extend(cpu.ipi_queue.drain(..));
-                } else if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                if let Some(rq) = self.cpus[c].ipi_queue.pop_front() {
+                    if self.knobs.ipi_in_softirq || self.is_legacy(self.rqs[rq].queue) {
+                        self.cpus[c].done_queue.push_back(rq);
+                        return Flow::Go(frame(1));
+                    }
                     return Flow::Call(frame(1), Frame::Complete { pc: 2, rq, softirq: true });
                 }
                 self.emit(c, Kind::ContextEnd);
@@ -130,12 +131,14 @@ impl Sim {
                     self.agenda.at(at, Timed::Ipi(submitter as u16, rq));
                     return Flow::Ret(0);
                 }
-                if self.knobs.complete_in == CompleteIn::SoftIrq && self.queues[q].nr_hctx == 1 {
+                let softirq_if_single = self.knobs.complete_in == CompleteIn::SoftIrq;
+                if self.is_legacy(q as u16) || softirq_if_single && self.queues[q].nr_hctx == 1 {
                     self.cpus[c].done_queue.push_back(rq);
                     return Flow::Ret(0);
                 }
                 self.complete(c, 2, rq, softirq)
             }
+            2 if self.is_legacy(q as u16) => Flow::Go(Frame::SoftirqDone { pc: 0, rq, starved: 0 }),
             // scsi_device_unbusy
             2 => {
                 self.fetch_request(c, rq);
@@ -152,20 +155,8 @@ impl Sim {
                 self.charge(c, self.costs.complete / 3);
                 Flow::Pay(frame(3))
             }
-            // blk_update_request: C, then the bios' ends.
             3 => {
-                let r = &self.rqs[rq];
-                let (id, extent, mut bio) = (r.id, r.extent(), r.bio_first);
-                self.stats.completed(&self.rqs[rq], self.now);
-                self.wbt_completed(rq);
-                self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
-                while bio != NONE {
-                    let (next, io) = (self.bios[bio].next, self.bios[bio].io);
-                    self.bios.remove(bio);
-                    self.bio_end(c, io);
-                    bio = next;
-                }
-                self.charge(c, self.costs.complete / 3);
+                self.update_request(c, rq);
                 if self.has_elevator(q as u16) {
                     return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
                 }
@@ -194,6 +185,22 @@ impl Sim {
             }
             _ => unreachable!("complete has no step {pc}"),
         }
+    }
+
+    /// `blk_update_request`: C, then the bios' ends.
+    pub(crate) fn update_request(&mut self, c: usize, rq: u32) {
+        let r = &self.rqs[rq];
+        let (id, queue, extent, mut bio) = (r.id, r.queue, r.extent(), r.bio_first);
+        self.stats.completed(&self.rqs[rq], self.now);
+        self.wbt_completed(rq);
+        self.emit(c, Kind::Complete { rq: id, queue, extent });
+        while bio != NONE {
+            let (next, io) = (self.bios[bio].next, self.bios[bio].io);
+            self.bios.remove(bio);
+            self.bio_end(c, io);
+            bio = next;
+        }
+        self.charge(c, self.costs.complete / 3);
     }
 
     /// `scsi_starved_list_run`: whoever the full host refused gets its turn.

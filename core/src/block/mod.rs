@@ -1,4 +1,4 @@
-//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion.
+//! The kernel path: bio, plug, ctx, tags, hctx runs, dispatch, direct issue, completion; and the legacy path beside it.
 //!
 //! The rules are those of the functions named in each frame; which of them hold is read from the knobs
 //! ([`crate::kernel::Knobs`]), never from a version.
@@ -8,6 +8,7 @@ mod dispatch;
 mod driver;
 mod elevator;
 mod issue;
+mod legacy;
 mod plug;
 mod remap;
 mod run;
@@ -18,6 +19,7 @@ mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
 pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
@@ -117,6 +119,10 @@ pub(crate) struct Request {
     pub in_host: bool,
     /// The count of wbt in which it holds a place.
     pub wbt: Option<Throttled>,
+    /// Its driver has seen it since it was last put back (RQF_STARTED, legacy path).
+    pub started: bool,
+    /// Time between D and R of the attempts that were put back, ns.
+    pub refused_ns: u64,
 }
 
 impl Io {
@@ -285,6 +291,8 @@ pub(crate) struct Queue {
     pub write_cache: bool,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
+    /// What the legacy path keeps, where the disk is on it.
+    pub legacy: Option<Legacy>,
     /// Stands for the lines of all requests in the table of lines.
     pub request_line: ObjectId,
 }
@@ -320,4 +328,6 @@ pub(crate) struct Host {
     pub starved: u32,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
+    /// Guards the list of starved LUNs; taken on the legacy path.
+    pub host_lock: ObjectId,
 }

@@ -52,9 +52,12 @@ impl Sim {
             return false;
         }
         let max = if plug.multi { self.knobs.plug_max_multi } else { self.knobs.plug_max };
+        // Each path has a list of its own in the plug.
+        let legacy = self.is_legacy(q);
+        let same_path = |&&rq: &&u32| self.is_legacy(self.rqs[rq].queue) == legacy;
         let checked = match self.knobs.plug_flush_check {
-            FlushCheck::Newest => plug.list.back(),
-            FlushCheck::Oldest => plug.list.front(),
+            FlushCheck::Newest => plug.list.iter().rev().find(same_path),
+            FlushCheck::Oldest => plug.list.iter().find(same_path),
         };
         let limit = self.knobs.plug_flush_kib.saturating_mul(2);
         let big = limit > 0
@@ -123,6 +126,19 @@ impl Sim {
                 let mut taken = std::mem::take(&mut self.tasks[t].plug.list);
                 std::mem::swap(&mut self.lists[list], &mut taken);
                 self.tasks[t].plug.list = taken;
+                // Those of the legacy path go last.
+                if self.lists[list].iter().any(|&rq| self.is_legacy(self.rqs[rq].queue)) {
+                    let legacy = self.split_list(list, |sim, rq| sim.is_legacy(sim.rqs[rq].queue));
+                    return Flow::Call(frame(7, legacy, NONE), frame(8, list, NONE));
+                }
+                self.flush_plug(c, 8, from_schedule, list, NONE)
+            }
+            7 => {
+                let queue = self.lists[list].front().map_or(0, |&rq| self.rqs[rq].queue);
+                Flow::Go(Frame::FlushPlugList { pc: 0, from_schedule, queue, list, depth: 0 })
+            }
+            8 => {
+                let t = self.current_task(c);
                 let multi = std::mem::take(&mut self.tasks[t].plug.multi);
                 let n = self.lists[list].len() as u32;
                 self.charge(c, self.costs.plug_flush * n);

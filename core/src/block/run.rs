@@ -166,6 +166,11 @@ impl Sim {
             1 => {
                 hctx.work = Work::Idle;
                 hctx.work_running = Some(c as u16);
+                let queue = hctx.queue;
+                if self.is_legacy(queue) {
+                    // blk_delay_work
+                    return Flow::Call(Frame::RunWork { pc: 2, hctx: h }, Frame::RunQueue { pc: 0, queue });
+                }
                 Flow::Call(
                     Frame::RunWork { pc: 2, hctx: h },
                     Frame::Dispatch { pc: 0, hctx: h, list: NONE, sent: 0, again: false },

@@ -67,6 +67,9 @@ impl Sim {
                     self.charge(c, self.costs.merge);
                     return Flow::Pay(frame(9, part, NONE));
                 }
+                if self.is_legacy(q) {
+                    return Flow::Call(frame(9, part, NONE), Frame::QueueBio { pc: 0, bio: part, rq: NONE });
+                }
                 if self.has_elevator(q) {
                     if self.queues[q as usize].nomerges == 2 {
                         return Flow::Pay(frame(5, part, NONE));
@@ -258,8 +261,24 @@ impl Sim {
 
     /// Makes the request for `bio` with its tag; the value that `blk_mq_get_request` returns.
     pub(crate) fn make_request(&mut self, c: usize, bio: u32, hctx: HctxId, tag: u32) -> Flow {
-        self.next_rq += 1;
         let scheduled = self.hctxs[hctx as usize].sched_tags.is_some();
+        let (driver_tag, sched_tag) = if scheduled { (NONE, tag) } else { (tag, NONE) };
+        let slot = self.new_request(c, bio, hctx, driver_tag, sched_tag);
+        let (rq, bio) = (self.rqs[slot].id, self.ios[self.bios[bio].io].id);
+        self.emit(
+            c,
+            if scheduled {
+                Kind::SchedTagAlloc { rq, bio, hctx, tag }
+            } else {
+                Kind::TagAlloc { rq, bio, hctx, tag }
+            },
+        );
+        Flow::Ret(slot)
+    }
+
+    /// A new request for `bio`.
+    pub(crate) fn new_request(&mut self, c: usize, bio: u32, hctx: HctxId, tag: u32, sched_tag: u32) -> u32 {
+        self.next_rq += 1;
         let b = &self.bios[bio];
         let io = &self.ios[b.io];
         let rq = Request {
@@ -276,8 +295,8 @@ impl Sim {
             segments: b.sectors.div_ceil(PAGE_SECTORS),
             bio_first: bio,
             bio_last: bio,
-            tag: if scheduled { NONE } else { tag },
-            sched_tag: if scheduled { tag } else { NONE },
+            tag,
+            sched_tag,
             hashed: (0, 0),
             q_ns: b.q_ns,
             g_ns: self.now,
@@ -289,20 +308,11 @@ impl Sim {
             budget_word: 0,
             in_host: false,
             wbt: self.wbt_tracks(bio),
+            started: false,
+            refused_ns: 0,
         };
-        let (id, q, bio_id) = (rq.id, rq.queue, io.id);
-        let slot = self.rqs.add(rq);
-        self.stats.got_request(q, self.now);
-        let bio = bio_id;
-        self.emit(
-            c,
-            if scheduled {
-                Kind::SchedTagAlloc { rq: id, bio, hctx, tag }
-            } else {
-                Kind::TagAlloc { rq: id, bio, hctx, tag }
-            },
-        );
-        Flow::Ret(slot)
+        self.stats.got_request(rq.queue, self.now);
+        self.rqs.add(rq)
     }
 
     /// The hctx to which CPU `c` gives a bio (`blk_mq_map_queue`).

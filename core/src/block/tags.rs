@@ -50,7 +50,7 @@ impl Sim {
         Some(tag)
     }
 
-    fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
+    pub(super) fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
         let line = self.tags[t].word_line;
         match self.tags[t].take(c, shallow) {
             Some(tag) => {
@@ -268,7 +268,7 @@ impl Sim {
     }
 
     /// Clears the bit and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`).
-    fn release(&mut self, c: usize, t: usize, tag: u32) {
+    pub(super) fn release(&mut self, c: usize, t: usize, tag: u32) {
         let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
         self.touch(c, line);
         self.tags[t].give_back(c, tag);

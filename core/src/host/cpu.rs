@@ -95,6 +95,16 @@ pub(crate) enum Frame {
     RunHwQueues { pc: u8, queue: u16, next: u16 },
     /// `blk_mq_run_work_fn` on a kworker.
     RunWork { pc: u8, hctx: u16 },
+    /// `blk_queue_bio`: a bio on the legacy path.
+    QueueBio { pc: u8, bio: u32, rq: u32 },
+    /// `blk_flush_plug_list`: requests of the legacy path, `depth` of them inserted in `queue`.
+    FlushPlugList { pc: u8, from_schedule: bool, queue: u16, list: u32, depth: u32 },
+    /// `blk_run_queue`.
+    RunQueue { pc: u8, queue: u16 },
+    /// The driver's `request_fn`, with `q->queue_lock` held.
+    RequestFn { pc: u8, queue: u16, rq: u32, sent: u32 },
+    /// The driver's `softirq_done_fn` and all behind it, for one request of the legacy path.
+    SoftirqDone { pc: u8, rq: u32, starved: u32 },
 }
 
 impl Frame {
@@ -130,6 +140,11 @@ impl Frame {
             Frame::Complete { .. } => "blk_mq_complete_request",
             Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
             Frame::RunWork { .. } => "blk_mq_run_work_fn",
+            Frame::QueueBio { .. } => "blk_queue_bio",
+            Frame::FlushPlugList { .. } => "blk_flush_plug_list",
+            Frame::RunQueue { .. } => "blk_run_queue",
+            Frame::RequestFn { .. } => "request_fn",
+            Frame::SoftirqDone { .. } => "softirq_done_fn",
         }
     }
 }

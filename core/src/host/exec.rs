@@ -161,6 +161,13 @@ impl Sim {
             Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
             Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
+            Frame::QueueBio { pc, bio, rq } => self.queue_bio(c, pc, bio, rq),
+            Frame::FlushPlugList { pc, from_schedule, queue, list, depth } => {
+                self.flush_plug_list(c, pc, from_schedule, list, queue, depth)
+            }
+            Frame::RunQueue { pc, queue } => self.run_queue(c, pc, queue),
+            Frame::RequestFn { pc, queue, rq, sent } => self.request_fn(c, pc, queue, rq, sent),
+            Frame::SoftirqDone { pc, rq, starved } => self.softirq_done(c, pc, rq, starved),
         }
     }
 

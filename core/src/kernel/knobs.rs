@@ -522,6 +522,9 @@ knobs! {
     deadline_async_depth: DeadlineDepth,
     /// kyber's statistics and domains.
     kyber_stats: KyberStats,
+    /// Disks can take the legacy path: one queue under q->queue_lock, served by the driver's request_fn (blk_queue_bio;
+    /// until 4.20). Its plug follows plug_max and plug_flush_kib, which is 0 in 4.4: no size rule there.
+    legacy_path: bool,
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
     /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when

@@ -83,6 +83,7 @@ const K4_4: Knobs = Knobs {
     deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
+    legacy_path: true,
     bfq_queue_lock: true,
     q_on_remapped: true,
     md_remap_traced: false,
@@ -147,6 +148,7 @@ const K5_4: Knobs = Knobs {
     scsi_device_ref: false,
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
+    legacy_path: false,
     elevator_before_direct: true,
     wbt_handover: true,
     ..K4_19

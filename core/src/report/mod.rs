@@ -122,7 +122,7 @@ pub struct QueueReport {
     pub empty_runs: u64,
     /// Calls that armed a delayed run of all hctxs (`blk_mq_delay_run_hw_queues`).
     pub delayed_runs: u64,
-    /// Tag waits.
+    /// Tag waits; on the legacy path, waits for a request.
     pub tag_waits: u64,
     /// Asynchronous writes and discards that wbt let wait.
     pub wbt_waits: u64,

@@ -182,6 +182,13 @@ impl Stats {
         self.queues[queue as usize].in_flight.add(now_ns);
     }
 
+    /// The driver put a request back after its D.
+    pub(crate) fn put_back(&mut self, queue: u16, now_ns: u64) {
+        let q = &mut self.queues[queue as usize];
+        q.in_flight.remove(now_ns);
+        q.requeued += 1;
+    }
+
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
         self.last_ns = now_ns;
         let q = &mut self.queues[r.queue as usize];
@@ -192,8 +199,8 @@ impl Stats {
         q.q2g_ns += r.g_ns - r.q_ns;
         let inserted = if r.i_ns > 0 { r.i_ns } else { r.g_ns };
         q.g2i_ns += inserted - r.g_ns;
-        q.i2d_ns += r.d_ns - inserted;
-        q.d2c_ns += now_ns - r.d_ns;
+        q.i2d_ns += r.d_ns - inserted - r.refused_ns;
+        q.d2c_ns += now_ns - r.d_ns + r.refused_ns;
         q.q2c_ns += now_ns - r.q_ns;
         q.direct_issued += u64::from(r.i_ns == 0);
         q.inserted += u64::from(r.i_ns > 0);

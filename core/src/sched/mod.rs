@@ -10,6 +10,7 @@
 use crate::event::{Extent, Flags, Op, Prio, RqId, TaskId};
 use crate::host::Costs;
 use crate::kernel::Knobs;
+use crate::scenario::Path;
 use serde::Serialize;
 
 mod deadline_core;
@@ -119,6 +120,20 @@ pub(crate) struct Locking {
     pub queue_lock: bool,
     /// Names of shared lines besides the locks (`kqd->domain_tokens[READ]`).
     pub lines: &'static [&'static str],
+}
+
+impl Locking {
+    /// Everything under `q->queue_lock`, which the legacy path holds anyway.
+    pub(crate) const LEGACY: Self = Self {
+        dispatch_name: "q->queue_lock",
+        dispatch: LockAt::Queue,
+        insert_name: "q->queue_lock",
+        insert: LockAt::Queue,
+        insert_each: false,
+        completion: false,
+        queue_lock: false,
+        lines: &[],
+    };
 }
 
 /// How bios and requests find something to merge with.
@@ -303,6 +318,8 @@ impl std::hash::Hash for Box<dyn Scheduler> {
 pub struct Row {
     /// Name in `queue/scheduler`.
     pub name: &'static str,
+    /// The path whose disks can have it.
+    pub path: Path,
     /// For people: what it is good for.
     pub help: &'static str,
     pub(crate) new: fn(Cx<'_>) -> Box<dyn Scheduler>,
@@ -313,13 +330,14 @@ pub struct Row {
     pub(crate) mq_aware: bool,
 }
 
-/// The table: `module "name" mq_aware cost "help";` a line. The module has a type `Policy` with `Policy::new(cx)`.
+/// The table: `module "name" Path mq_aware cost "help";` a line. The module has a type `Policy` with `Policy::new(cx)`.
 macro_rules! schedulers {
-    ($($module:ident $name:literal $aware:literal $cost:ident $help:literal;)*) => {
+    ($($module:ident $name:literal $path:ident $aware:literal $cost:ident $help:literal;)*) => {
         $(mod $module;)*
         /// All schedulers but none.
         pub const SCHEDULERS: &[Row] = &[$(Row {
             name: $name,
+            path: Path::$path,
             help: $help,
             new: |cx| Box::new($module::Policy::new(cx)),
             op_ns: |costs| costs.$cost,
@@ -329,9 +347,11 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    mq_deadline "mq-deadline" false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
-    kyber "kyber" true elevator_kyber "throttles each kind of request to the depth at which latencies keep their targets";
-    bfq "bfq" false elevator_bfq "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
+    mq_deadline "mq-deadline" Mq false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
+    kyber "kyber" Mq true elevator_kyber "throttles each kind of request to the depth at which latencies keep their targets";
+    bfq "bfq" Mq false elevator_bfq "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
+    noop "noop" Legacy false ctx_insert "first in, first out, but joins what is contiguous";
+    deadline "deadline" Legacy false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
 }
 
 /// The scheduler of this name.

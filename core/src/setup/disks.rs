@@ -89,8 +89,23 @@ impl Builder<'_> {
                             ObjectKind::Line,
                             Site::Host,
                         );
-                        let can_queue = config.nr_tags.or(config.nr_requests).unwrap_or(preset.nr_tags);
-                        self.hosts.push(Host { host_busy: 0, can_queue, starved: 0, host_line, fw_line });
+                        let host_lock = self.object(
+                            "shost->host_lock",
+                            "shost->host_lock".into(),
+                            ObjectKind::Lock,
+                            Site::Host,
+                        );
+                        // The pool of the legacy path says nothing about the adapter.
+                        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
+                        let can_queue = config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags);
+                        self.hosts.push(Host {
+                            host_busy: 0,
+                            can_queue,
+                            starved: 0,
+                            host_line,
+                            fw_line,
+                            host_lock,
+                        });
                     }
                     lun += 1;
                     (device, Driver::Scsi(host), lun - 1)
@@ -118,11 +133,17 @@ impl Builder<'_> {
         check(!name.is_empty() && name.len() <= 32, "devices.name", || {
             "a disk needs a name of 1 to 32 letters".into()
         })?;
+        let path = self.path(config, driver)?;
         let nr_cpus = self.machine.cpus();
-        let wanted = config.nr_hw_queues.unwrap_or(match preset.nr_hw_queues {
-            0 => nr_cpus,
-            n => n,
-        });
+        let wanted = match (path, config.nr_hw_queues, preset.nr_hw_queues) {
+            (Path::Legacy, ..) => 1,
+            (Path::Mq, Some(n), _) => n,
+            (Path::Mq, None, 0) => nr_cpus,
+            (Path::Mq, None, n) => n,
+        };
+        if path == Path::Legacy && config.nr_hw_queues.is_some() {
+            self.warnings.push(format!("{name}: nr_hw_queues concerns the blk-mq path only"));
+        }
         check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
         let nr = wanted.min(nr_cpus);
         if nr < wanted {
@@ -133,7 +154,7 @@ impl Builder<'_> {
             "only NVMe disks have poll queues here".into()
         })?;
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
-        let scheduler = self.scheduler(config, nr, host_tags)?;
+        let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(preset.nr_tags);
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
@@ -248,15 +269,19 @@ impl Builder<'_> {
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
         let bfq = scheduler.is_some_and(|row| row.name == "bfq");
-        let elevator = match scheduler {
-            Some(row) => {
+        let elevator = match (path, scheduler) {
+            (_, None) => None,
+            (Path::Mq, Some(row)) => {
                 Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
             }
-            None => None,
+            (Path::Legacy, Some(row)) => Some(self.legacy_elevator(config, row, rotational, queue_lock)?),
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
-        let wbt = self.wbt(config, q, bfq, rotational, wbt_depth)?;
+        let wbt = match path {
+            Path::Mq => self.wbt(config, q, bfq, rotational, wbt_depth)?,
+            Path::Legacy => None,
+        };
         self.queues.push(Queue {
             driver,
             device,
@@ -281,6 +306,7 @@ impl Builder<'_> {
             restarts: false,
             ref_line,
             queue_lock,
+            legacy: (path == Path::Legacy).then(|| Legacy::new(nr_requests)),
             elevator,
             request_line,
             stack: None,
@@ -296,6 +322,7 @@ impl Builder<'_> {
         self.topology.queues.push(topology::Queue {
             name: name.clone(),
             model: preset.name.into(),
+            path,
             scheduler: scheduler.map_or("none", |row| row.name).into(),
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
@@ -337,6 +364,30 @@ impl Builder<'_> {
         let line = counter("writes");
         counter("discards");
         Ok(Some(Box::new(Wbt::new(usec * 1000, queue_depth, line))))
+    }
+
+    /// The path of a disk, if kernel and driver have it.
+    fn path(&self, config: &DeviceConfig, driver: Driver) -> Result<Path, ScenarioError> {
+        let path = config.path.unwrap_or_default();
+        let field = format!("devices.{}.path", config.name);
+        if path == Path::Legacy {
+            check(self.knobs.legacy_path, &field, || {
+                let rows = ROWS.iter().filter(|row| row.knobs.legacy_path).map(|row| row.name);
+                let rows = rows.collect::<Vec<_>>().join(", ");
+                format!(
+                    "kernel {} has no legacy path any more; choose kernel {rows} or leave path out",
+                    self.scenario.kernel
+                )
+            })?;
+            check(driver != Driver::Nvme, &field, || {
+                format!("the NVMe driver never had a legacy path; leave path out for {}", config.model)
+            })?;
+        }
+        let other = self.queues.iter().find(|q| matches!(q.driver, Driver::Scsi(_)) && q.driver == driver);
+        check(other.is_none_or(|q| q.legacy.is_some() == (path == Path::Legacy)), &field, || {
+            String::from("all volumes of one adapter take the same path")
+        })?;
+        Ok(path)
     }
 
     /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,

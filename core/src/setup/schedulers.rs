@@ -3,7 +3,7 @@
 use super::*;
 use crate::block::Elevator;
 use crate::kernel::DefaultScheduler;
-use crate::sched::{self, Cx, Disk, LockAt};
+use crate::sched::{self, Cx, Disk, LockAt, Scheduler};
 use std::ops::Range;
 
 /// No scheduler, and the one that the kernel chooses by itself.
@@ -11,21 +11,38 @@ const NONE: &str = "none";
 const DEFAULT: &str = "default";
 /// Largest device queue depth that counts for the default of nr_requests (BLKDEV_DEFAULT_RQ).
 const DEFAULT_RQ: u32 = 128;
+/// Requests of each kind in a pool of the legacy path (BLKDEV_MAX_RQ).
+const POOL_REQUESTS: u32 = 128;
 
 impl Builder<'_> {
     /// The row of a disk's scheduler; `None` for none. `default` is what the kernel would choose for `nr` hctxs.
     pub(super) fn scheduler(
         &self,
         config: &DeviceConfig,
+        path: Path,
         nr: u16,
         host_tags: bool,
     ) -> Result<Option<&'static sched::Row>, ScenarioError> {
+        let field = format!("devices.{}.scheduler", config.name);
+        let offered = |path| {
+            let names = sched::SCHEDULERS.iter().filter(|row| row.path == path).map(|row| row.name);
+            names.collect::<Vec<_>>().join(", ")
+        };
+        if path == Path::Legacy && matches!(config.scheduler.as_str(), NONE | "cfq") {
+            let problem = if config.scheduler == NONE {
+                "the legacy path always has a scheduler"
+            } else {
+                "cfq is not modelled"
+            };
+            return Err(wrong(field, format!("{problem}; choose {}", offered(path))));
+        }
         let by_itself = match self.knobs.default_scheduler {
             DefaultScheduler::None => false,
             DefaultScheduler::SingleQueue => nr == 1,
             DefaultScheduler::SingleQueueOrSharedTags => nr == 1 || host_tags,
         };
         let name = match config.scheduler.as_str() {
+            DEFAULT if path == Path::Legacy => "deadline",
             DEFAULT if by_itself => "mq-deadline",
             DEFAULT => NONE,
             name => name,
@@ -39,10 +56,17 @@ impl Builder<'_> {
             return Ok(None);
         }
         match sched::row(name) {
-            Some(_) if !self.knobs.mq_elevators => Err(wrong(
-                format!("devices.{}.scheduler", config.name),
-                "this kernel's blk-mq has no schedulers; choose none or a later kernel",
-            )),
+            Some(row) if row.path != path => {
+                let (here, there) = match path {
+                    Path::Mq => ("blk-mq", "path = \"legacy\""),
+                    Path::Legacy => ("legacy", "path = \"mq\""),
+                };
+                let problem = format!("{} needs {there}; the {here} path has {}", row.name, offered(path));
+                Err(wrong(field, problem))
+            }
+            Some(_) if path == Path::Mq && !self.knobs.mq_elevators => {
+                Err(wrong(field, "this kernel's blk-mq has no schedulers; choose none or a later kernel"))
+            }
             Some(row) => Ok(Some(row)),
             None => Err(ScenarioError::UnknownName {
                 what: "scheduler",
@@ -83,17 +107,7 @@ impl Builder<'_> {
         if nr_requests != default {
             sched.depth_updated(cx, default);
         }
-        let known = sched.tunables(cx);
-        for (attribute, &value) in &config.iosched {
-            let field = format!("devices.{name}.iosched.{}", attribute.chars().take(60).collect::<String>());
-            let Some(tunable) = known.iter().find(|t| t.name == attribute) else {
-                let names = known.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-                return Err(wrong(field, format!("{} in this kernel has {names}", row.name)));
-            };
-            let (low, high) = tunable.range;
-            check((low..=high).contains(&value), &field, || format!("must be from {low} to {high}"))?;
-            sched.set(tunable.name, value);
-        }
+        set_attributes(&mut *sched, cx, config, row)?;
         let locking = sched.locking();
         let shared = hctxs.len() > 1
             && self.knobs.sched_tags_queue_wide
@@ -131,6 +145,30 @@ impl Builder<'_> {
         Ok(elevator)
     }
 
+    /// Attaches it to a disk of the legacy path (`elevator_init`), where it works under the queue's one lock.
+    pub(super) fn legacy_elevator(
+        &mut self,
+        config: &DeviceConfig,
+        row: &'static sched::Row,
+        rotational: bool,
+        queue_lock: ObjectId,
+    ) -> Result<Elevator, ScenarioError> {
+        let given = config.nr_requests.unwrap_or(POOL_REQUESTS);
+        let nr_requests = given.max(MIN_NR_REQUESTS);
+        if nr_requests > given {
+            let text =
+                format!("{}: nr_requests is at least {MIN_NR_REQUESTS} on the legacy path", config.name);
+            self.warnings.push(text);
+        }
+        let disk = Disk { rotational, nr_hctx: 1, nr_cpus: self.machine.cpus(), nr_requests, in_driver: 0 };
+        let cx = Cx { now: 0, knobs: &self.knobs, disk };
+        let mut sched = (row.new)(cx);
+        set_attributes(&mut *sched, cx, config, row)?;
+        let mut elevator = Elevator::new(sched, row, &self.machine.costs, nr_requests);
+        (elevator.insert_lock, elevator.dispatch_lock) = (queue_lock, queue_lock);
+        Ok(elevator)
+    }
+
     /// The first of the locks of one name.
     fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
         let sites: Vec<(String, Site)> = match at {
@@ -147,4 +185,27 @@ impl Builder<'_> {
             sites.into_iter().map(|(text, site)| self.object(class, text, ObjectKind::Lock, site)).collect();
         ids.first().copied().unwrap_or_default()
     }
+}
+
+/// Sets the attributes of `queue/iosched` that a disk asks for.
+fn set_attributes(
+    sched: &mut dyn Scheduler,
+    cx: Cx<'_>,
+    config: &DeviceConfig,
+    row: &sched::Row,
+) -> Result<(), ScenarioError> {
+    let known = sched.tunables(cx);
+    for (attribute, &value) in &config.iosched {
+        let name = attribute.chars().take(60).collect::<String>();
+        let field = format!("devices.{}.iosched.{name}", config.name);
+        let Some(tunable) = known.iter().find(|t| t.name == attribute) else {
+            let names = known.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+            let has = if names.is_empty() { "no attributes" } else { &names };
+            return Err(wrong(field, format!("{} in this kernel has {has}", row.name)));
+        };
+        let (low, high) = tunable.range;
+        check((low..=high).contains(&value), &field, || format!("must be from {low} to {high}"))?;
+        sched.set(tunable.name, value);
+    }
+    Ok(())
 }

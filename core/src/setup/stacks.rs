@@ -55,6 +55,7 @@ impl Builder<'_> {
             wbt: None,
             write_cache: false,
             elevator: None,
+            legacy: None,
             request_line: line,
         });
         let major = if config.model == "md-raid0" { 9 } else { 253 };
@@ -62,6 +63,7 @@ impl Builder<'_> {
             name: name.clone(),
             model: config.model.clone(),
             scheduler: config.scheduler.clone(),
+            path: Path::Mq,
             dev: config.dev.unwrap_or((major, u32::from(q))),
             nr_tags: 0,
             nr_requests: 0,

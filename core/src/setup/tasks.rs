@@ -259,6 +259,7 @@ impl Builder<'_> {
             stack: vec![start],
             plug: Default::default(),
             tag_wait: None,
+            io_context: Default::default(),
             in_flight: 0,
             prepared: VecDeque::new(),
             ring: VecDeque::new(),

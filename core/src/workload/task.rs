@@ -1,6 +1,6 @@
 //! Tasks: their state, the system call that submits, and what a completion does to them.
 
-use crate::block::{Bio, Io, Layout, NONE, Plug, WbtTurn};
+use crate::block::{Bio, Io, IoContext, Layout, NONE, Plug, WbtTurn};
 use crate::engine::agenda::Timed;
 use crate::event::{Extent, Flags, Kind, Op, Prio, Sleep, TaskId};
 use crate::host::{Flow, Frame};
@@ -34,6 +34,8 @@ pub(crate) struct Task {
     pub plug: Plug,
     /// Tag bitmap and wait queue it stands in.
     pub tag_wait: Option<(u16, u8)>,
+    /// What the request pools of the legacy path know of it.
+    pub io_context: IoContext,
     /// I/Os handed over and not yet reaped.
     pub in_flight: u32,
     /// I/Os prepared and not yet handed over.

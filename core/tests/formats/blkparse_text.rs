@@ -149,6 +149,7 @@ fn topology() -> Topology {
     let queue = |dev| Queue {
         name: "sda".into(),
         model: "null".into(),
+        path: Default::default(),
         scheduler: "none".into(),
         dev,
         nr_tags: 64,

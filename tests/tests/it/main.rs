@@ -5,6 +5,7 @@ mod conservation;
 mod determinism;
 mod found;
 mod laws;
+mod legacy;
 mod recorded_kernels;
 mod scenarios;
 mod stations;

@@ -2,7 +2,7 @@
 
 use mqscope_core::event::{Op, Prio, PrioClass};
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DeviceConfig, Scenario};
+use mqscope_core::scenario::{DeviceConfig, Path, Scenario};
 use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
 use proptest::collection::vec;
 use proptest::option::of;
@@ -41,22 +41,30 @@ impl std::fmt::Debug for Shown {
 
 prop_compose! {
     /// Any scenario whose workload ends by itself.
-    pub fn any()(disks in 1_usize..=2)(
+    pub fn any()(disks in 1_usize..=2, legacy in prop::bool::weighted(0.3))(
         seed in 0_u64..1 << 63,
-        kernel in select(ROWS.iter().map(|r| r.name).collect::<Vec<_>>()),
+        kernel in select(ROWS.iter().filter(|r| r.knobs.legacy_path || !legacy).map(|r| r.name).collect::<Vec<_>>()),
         machine in select(vec!["small", "desktop"]),
-        set in knobs(),
-        model in select(vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]),
+        mut set in knobs(),
+        model in select(if legacy {
+            vec!["null", "hba-r0-8ssd"]
+        } else {
+            vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]
+        }),
+        elevator in select(schedulers(Path::Legacy)),
+        (legacy, mixed) in (Just(legacy), prop::bool::ANY),
         devices in vec(disk(), disks),
         workload in workload(disks),
         stack in of(select(vec![("md-raid0", Some(4)), ("md-raid0", Some(64)), ("dm-linear", None)])),
     ) -> Shown {
         let nvme = model.starts_with('p');
-        let device = |(i, disk): (usize, DeviceConfig)| DeviceConfig {
-            name: format!("disk{i}"),
-            model: model.into(),
-            poll_queues: if nvme { disk.poll_queues } else { 0 },
-            ..disk
+        let device = |(i, mut disk): (usize, DeviceConfig)| {
+            // Volumes of an adapter share their path.
+            if legacy && !(mixed && i == 1 && model == "null") {
+                (disk.path, disk.scheduler) = (Some(Path::Legacy), elevator.into());
+            }
+            let poll_queues = if nvme { disk.poll_queues } else { 0 };
+            DeviceConfig { name: format!("disk{i}"), model: model.into(), poll_queues, ..disk }
         };
         let mut devices: Vec<DeviceConfig> = devices.into_iter().enumerate().map(device).collect();
         // Jobs number disks from 0: a stacked disk takes the place of the first, which goes behind the others.
@@ -66,6 +74,9 @@ prop_compose! {
             let file_lock = first.file_lock.clone();
             devices[0] = DeviceConfig { members, chunk_kb, file_lock, ..DeviceConfig::new("stack", model) };
             devices.push(first);
+        }
+        if legacy {
+            set.remove("legacy_path"); // it would be refused
         }
         let mut scenario = Scenario {
             title: String::new(),
@@ -80,7 +91,8 @@ prop_compose! {
         };
         // Early blk-mq has no schedulers and refuses them.
         if !scenario.knobs().is_ok_and(|knobs| knobs.mq_elevators) {
-            scenario.devices.iter_mut().for_each(|disk| disk.scheduler = "none".into());
+            let mq = scenario.devices.iter_mut().filter(|disk| disk.path.is_none());
+            mq.for_each(|disk| disk.scheduler = "none".into());
         }
         Shown(scenario)
     }
@@ -120,7 +132,7 @@ fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
 prop_compose! {
     /// Depths from one upwards, so that tags and budgets run out.
     fn disk()(
-        scheduler in select([&["none", "none", "default"][..], &schedulers()[..]].concat()),
+        scheduler in select([&["none", "none", "default"][..], &schedulers(Path::Mq)[..]].concat()),
         nr_tags in of(1_u32..=40),
         nr_requests in of(1_u32..=40),
         queue_depth in of(1_u32..=20),
@@ -151,8 +163,8 @@ prop_compose! {
     }
 }
 
-fn schedulers() -> Vec<&'static str> {
-    mqscope_core::sched::SCHEDULERS.iter().map(|row| row.name).collect()
+fn schedulers(path: Path) -> Vec<&'static str> {
+    mqscope_core::sched::SCHEDULERS.iter().filter(|row| row.path == path).map(|row| row.name).collect()
 }
 
 fn workload(disks: usize) -> impl Strategy<Value = Workload> {

@@ -116,6 +116,8 @@ pub fn request(kind: &Kind) -> Option<RqId> {
         | Kind::Complete { rq, .. }
         | Kind::RequestMerge { rq, .. }
         | Kind::SchedTagAlloc { rq, .. }
+        | Kind::PoolAlloc { rq, .. }
+        | Kind::PoolFree { rq, .. }
         | Kind::SchedTagFree { rq, .. }
         | Kind::NoDriverTag { rq, .. }
         | Kind::TagAlloc { rq, .. }

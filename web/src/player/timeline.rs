@@ -117,7 +117,7 @@ impl Timeline {
                 bucket.requeues += 1;
                 MarkKind::Requeue
             }
-            Kind::TagWait { .. } => {
+            Kind::TagWait { .. } | Kind::PoolWait { .. } => {
                 bucket.tag_waits += 1;
                 MarkKind::TagWait
             }

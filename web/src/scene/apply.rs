@@ -27,11 +27,13 @@ impl Scene {
             | Kind::SleepRequest { .. }
             | Kind::RequestMerge { .. }
             | Kind::SchedTagAlloc { .. }
+            | Kind::PoolAlloc { .. }
+            | Kind::PoolWait { .. }
             | Kind::TagAlloc { .. }
             | Kind::NoDriverTag { .. }
             | Kind::WbtWait { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
-            Kind::Plug { .. } | Kind::WbtLimits { .. } => {}
+            Kind::Plug { .. } | Kind::WbtLimits { .. } | Kind::Congested { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));
@@ -53,6 +55,7 @@ impl Scene {
             Kind::Complete { .. }
             | Kind::TagFree { .. }
             | Kind::SchedTagFree { .. }
+            | Kind::PoolFree { .. }
             | Kind::BioEnd { .. }
             | Kind::Reap { .. } => self.apply_end(event),
             Kind::RunBegin { .. }
@@ -128,6 +131,18 @@ impl Scene {
                 let slot = self.born(event, rq, bio, hctx, tag);
                 self.step(slot, event, Did::SchedTagAlloc, tag);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
+            }
+            Kind::PoolAlloc { rq, bio, queue, count, .. } => {
+                let slot = self.born(event, rq, bio, self.first_hctx(queue), 0);
+                self.step(slot, event, Did::PoolAlloc, count);
+                self.move_to(slot, Spot::Submit(event.cpu), at);
+            }
+            Kind::PoolWait { bio, queue, .. } => {
+                let hctx = self.first_hctx(queue);
+                let Some(slot) = self.find_bio(bio) else { return };
+                self.lists.get_mut(slot).hctx = hctx;
+                self.step(slot, event, Did::PoolWait, 0);
+                self.move_to(slot, Spot::TagWait(hctx), at);
             }
             Kind::TagAlloc { rq, bio, hctx, tag } => {
                 if let Some(h) = self.hctxs.get_mut(hctx as usize) {
@@ -235,12 +250,13 @@ impl Scene {
                 self.window.at(at).bytes += u64::from(extent.sectors) * 512;
                 self.move_to(slot, Spot::Completing(event.cpu), at);
             }
-            Kind::SchedTagFree { rq, .. } => {
+            Kind::SchedTagFree { rq, .. } | Kind::PoolFree { rq, .. } => {
+                let pool = matches!(event.kind, Kind::PoolFree { .. });
                 // A request that was appended to another is gone already.
                 if self.requests.contains_key(&rq)
                     && let Some(slot) = self.find(rq)
                 {
-                    self.free(slot, event, Did::SchedTagFree, at);
+                    self.free(slot, event, if pool { Did::PoolFree } else { Did::SchedTagFree }, at);
                 }
             }
             Kind::TagFree { rq, hctx, tag } => {
@@ -295,6 +311,10 @@ impl Scene {
             Place::DispatchList => Spot::DispatchList(hctx),
             Place::Elevator => Spot::Elevator(queue),
         }
+    }
+
+    fn first_hctx(&self, queue: QueueId) -> HctxId {
+        self.topology.queues.get(queue as usize).and_then(|q| q.hctxs.first().copied()).unwrap_or(0)
     }
 
     fn queue_of(&self, hctx: HctxId) -> QueueId {
@@ -368,7 +388,7 @@ impl Scene {
         }
         let request = self.lists.get_mut(slot);
         (request.rq, request.hctx, request.tag, request.queue) = (rq, hctx, tag, queue);
-        request.scheduled = matches!(event.kind, Kind::SchedTagAlloc { .. });
+        request.scheduled = !matches!(event.kind, Kind::TagAlloc { .. });
         if request.letters.g == super::NEVER {
             request.letters.g = event.at_ns;
         }

@@ -24,7 +24,7 @@ impl Names {
             FullPlug::SingleQueue => {
                 ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_mq_make_request")
             }
-            FullPlug::SingleOrCommit => {
+            FullPlug::SingleOrCommit | FullPlug::SingleCommitOrSharedTags => {
                 ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_add_rq_to_plug")
             }
             FullPlug::Always => (

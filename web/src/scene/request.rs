@@ -62,6 +62,10 @@ pub enum Did {
     TagAlloc,
     /// `G` and the sched tag: the request exists, the driver tag comes later; `arg`: sched tag.
     SchedTagAlloc,
+    /// The legacy queue's pool had no request, the task went to sleep.
+    PoolWait,
+    /// `G`: the request came from the pool; `arg`: requests that the pool has given out.
+    PoolAlloc,
     /// A dispatcher got the driver tag for it; `arg`: tag.
     DriverTag,
     /// A dispatcher found no driver tag for it.
@@ -100,6 +104,8 @@ pub enum Did {
     TagFree,
     /// The sched tag is free again.
     SchedTagFree,
+    /// It is back in the pool.
+    PoolFree,
     /// The kernel finished the bio; `arg`: its serial number.
     BioEnd,
     /// The application took note; `arg`: serial number of the bio.
@@ -231,7 +237,7 @@ pub struct Request {
     pub refusals: u16,
     /// Whether the tag is free again.
     pub tag_freed: bool,
-    /// It has a sched tag: a scheduler decides when it goes.
+    /// It has a sched tag or a place in the pool: a scheduler decides when it goes.
     pub scheduled: bool,
     /// The CPU that gave it to the driver, [`NONE16`] before `D`.
     pub dispatch_cpu: CpuId,

@@ -142,6 +142,27 @@ impl Scene {
                 format!("Got sched tag {} of {}", step.arg, self.hctx_name(request.hctx)),
                 String::from("the driver tag is taken when the scheduler lets it go"),
             ),
+            Did::PoolWait => (
+                StoryKind::Wait,
+                "S",
+                "get_request",
+                format!("{} sleeps until the pool has a request", self.task_name(request.task)),
+                String::from("the pool is full and others take their batch"),
+            ),
+            Did::PoolAlloc => (
+                StoryKind::Work,
+                "G",
+                "get_request",
+                format!("Got one of {} requests that the pool has given out", step.arg),
+                String::from("the driver tag is taken when the driver pulls it"),
+            ),
+            Did::PoolFree => (
+                StoryKind::Wait,
+                "",
+                "freed_request",
+                String::from("Back in the pool"),
+                String::from("the task has to collect the completion"),
+            ),
             Did::DriverTag => (
                 StoryKind::Work,
                 "",

@@ -5,6 +5,7 @@ use mqscope_core::Sim;
 use mqscope_core::cases::cases;
 use mqscope_core::event::{Context, Event, Extent, Flags, Kind, NO_TASK, Place, Sleep, Stage};
 use mqscope_core::kernel;
+use mqscope_core::scenario::{Path, Scenario};
 use mqscope_core::topology as fixed;
 
 /// Two CPUs, a task on each, one disk with one hctx of four tags, a ctx lock for each CPU.
@@ -23,6 +24,7 @@ fn topology() -> Rc<Topology> {
         queues: vec![fixed::Queue {
             name: "sdb".into(),
             model: "hba-r0-8ssd".into(),
+            path: Default::default(),
             scheduler: "none".into(),
             dev: (8, 16),
             nr_tags: 4,
@@ -296,7 +298,7 @@ fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
         1 => Place::DispatchList,
         _ => Place::Elevator,
     };
-    let kind = match n(32) {
+    let kind = match n(35) {
         0..4 => Kind::Queue { bio, queue, extent },
         4 => Kind::Split { bio, queue, extent, at_sector: n(2_000) },
         5 => Kind::BackMerge { bio, rq, queue, extent },
@@ -323,6 +325,9 @@ fn any_event(n: &mut impl FnMut(u64) -> u64, at_ns: u64) -> Event {
         28 => Kind::ContextBegin,
         29 => Kind::ContextEnd,
         30 => Kind::TaskSleep { why: Sleep::Io },
+        31 => Kind::PoolAlloc { rq, bio, queue, sync: true, count: tag },
+        32 => Kind::PoolFree { rq, queue, sync: true, count: tag },
+        33 => Kind::PoolWait { bio, queue, sync: true },
         _ => Kind::DeviceStage {
             rq,
             queue,
@@ -358,32 +363,49 @@ fn a_log_that_makes_no_sense_neither_panics_nor_grows() {
 fn the_scene_knows_every_request_of_every_case_and_what_is_in_flight() {
     for case in cases() {
         for (label, scenario) in &case.sides {
-            let mut sim = Sim::new(scenario).expect("a case can be built");
-            sim.log_mut().set_on(true);
-            let mut s = Scene::new(Rc::new(sim.topology().clone()), sim.knobs(), 100_000);
-            let mut slots_early = 0;
-            for round in 0..40u64 {
-                sim.run_until((round + 1) * 50_000);
-                for event in sim.log().events() {
-                    s.apply(event);
-                }
-                sim.log_mut().clear();
-                let name = format!("{} ({label}), round {round}", case.name);
-                assert_eq!(s.strays(), 0, "{name}");
-                let with_tag = s.live().filter(|(_, r)| r.rq != 0 && !r.tag_freed).count();
-                assert_eq!(with_tag as u32, sim.requests_live(), "{name}");
-                let bits: u32 = s.hctxs().iter().map(|h| h.tags_in_use).sum();
-                assert!(bits <= sim.tags_in_use(), "{name}: {bits} tags drawn, {} in use", sim.tags_in_use());
-                for task in s.tasks() {
-                    let depth = s.topology().tasks.iter().map(|t| t.iodepth).max().unwrap_or(0);
-                    assert!(task.in_flight <= depth.max(64), "{name}: {} in flight", task.in_flight);
-                }
-                if round == 19 {
-                    slots_early = s.slots();
-                }
-            }
-            let depth: u32 = s.topology().tasks.iter().map(|t| t.iodepth).sum();
-            assert!(s.slots() <= slots_early.max(depth as usize) + 8, "{}: slots grow", case.name);
+            follow(&format!("{} ({label})", case.name), scenario);
         }
     }
+}
+
+#[test]
+fn the_scene_knows_every_request_of_the_legacy_path() {
+    let mut scenario = cases()[0].sides[0].1.clone();
+    scenario.kernel = "4.14".into();
+    scenario.set.clear();
+    for disk in &mut scenario.devices {
+        (disk.path, disk.scheduler) = (Some(Path::Legacy), "deadline".into());
+        disk.queue_depth = Some(8);
+    }
+    follow("legacy", &scenario);
+}
+
+/// Plays the first 2 ms of a run and compares the scene with the simulation.
+fn follow(run: &str, scenario: &Scenario) {
+    let mut sim = Sim::new(scenario).expect("the run can be built");
+    sim.log_mut().set_on(true);
+    let mut s = Scene::new(Rc::new(sim.topology().clone()), sim.knobs(), 100_000);
+    let mut slots_early = 0;
+    for round in 0..40u64 {
+        sim.run_until((round + 1) * 50_000);
+        for event in sim.log().events() {
+            s.apply(event);
+        }
+        sim.log_mut().clear();
+        let name = format!("{run}, round {round}");
+        assert_eq!(s.strays(), 0, "{name}");
+        let with_tag = s.live().filter(|(_, r)| r.rq != 0 && !r.tag_freed).count();
+        assert_eq!(with_tag as u32, sim.requests_live(), "{name}");
+        let bits: u32 = s.hctxs().iter().map(|h| h.tags_in_use).sum();
+        assert!(bits <= sim.tags_in_use(), "{name}: {bits} tags drawn, {} in use", sim.tags_in_use());
+        for task in s.tasks() {
+            let depth = s.topology().tasks.iter().map(|t| t.iodepth).max().unwrap_or(0);
+            assert!(task.in_flight <= depth.max(64), "{name}: {} in flight", task.in_flight);
+        }
+        if round == 19 {
+            slots_early = s.slots();
+        }
+    }
+    let depth: u32 = s.topology().tasks.iter().map(|t| t.iodepth).sum();
+    assert!(s.slots() <= slots_early.max(depth as usize) + 8, "{run}: slots grow");
 }

@@ -58,8 +58,14 @@ impl Sim {
         if r.i_ns == 0 {
             r.i_ns = now;
         }
-        let (id, extent, mergeable) = (r.id, r.extent(), r.mergeable());
+        let (id, extent) = (r.id, r.extent());
         self.emit(c, Kind::Insert { rq: id, queue: q, hctx, place: Place::Elevator, extent });
+        self.enter_elevator(c, rq);
+    }
+
+    /// Into the hash and the scheduler's lists.
+    pub(in crate::block) fn enter_elevator(&mut self, c: usize, rq: u32) {
+        let (q, hctx, mergeable) = (self.rqs[rq].queue, self.rqs[rq].hctx, self.rqs[rq].mergeable());
         self.hctxs[hctx as usize].elevator_queued += 1;
         if mergeable && self.elevator(q).sched.merging() == Merging::Hash {
             self.hash(rq);
@@ -73,7 +79,7 @@ impl Sim {
     }
 
     /// A request has left the scheduler's lists.
-    pub(super) fn left_elevator(&mut self, rq: u32) {
+    pub(in crate::block) fn left_elevator(&mut self, rq: u32) {
         let hctx = self.rqs[rq].hctx;
         self.hctxs[hctx as usize].elevator_queued -= 1;
     }

@@ -72,7 +72,7 @@ impl Sim {
     }
 
     /// The request that `bio` may join, and whether at its back.
-    fn elv_merge(&self, c: usize, q: QueueId, bio: u32) -> Option<(u32, bool)> {
+    pub(in crate::block) fn elv_merge(&self, c: usize, q: QueueId, bio: u32) -> Option<(u32, bool)> {
         let queue = &self.queues[q as usize];
         let elevator = queue.elevator.as_ref()?;
         if queue.nomerges == 2 {
@@ -122,7 +122,7 @@ impl Sim {
     }
 
     /// Takes it out again; nothing happens to one that is not there.
-    pub(super) fn unhash(&mut self, rq: u32) {
+    pub(in crate::block) fn unhash(&mut self, rq: u32) {
         let (end, order) = std::mem::take(&mut self.rqs[rq].hashed);
         let q = self.rqs[rq].queue;
         let elevator = self.elevator(q);
@@ -136,7 +136,7 @@ impl Sim {
 
     /// A queued request, which has been taken out of the hash, has grown: back into the hash, and if it now touches its
     /// neighbour they become one (`attempt_back_merge`, `attempt_front_merge`, `elv_merged_request`).
-    fn after_merge(&mut self, c: usize, q: QueueId, rq: u32) {
+    pub(in crate::block) fn after_merge(&mut self, c: usize, q: QueueId, rq: u32) {
         let (sector, sectors) = (self.rqs[rq].sector, self.rqs[rq].sectors);
         self.tell(c, q, |sched, cx, _| sched.grown(cx, rq, sector, sectors));
         if self.elevator(q).sched.merging() != Merging::Hash {
@@ -202,21 +202,26 @@ impl Sim {
         self.emit(c, Kind::RequestMerge { gone: g.id, rq: id, queue, extent, traced, front: false });
     }
 
-    /// The request that has become part of another gives its sched tag back (`blk_mq_free_request`).
+    /// The request that has become part of another gives its sched tag back, or itself to the pool (`blk_mq_free_request`,
+    /// `__blk_put_request`).
     fn free_merged(&mut self, c: usize, gone: u32) {
         let (q, id, hctx, tag) = {
             let r = &self.rqs[gone];
             (r.queue, r.id, r.hctx, r.sched_tag)
         };
         self.stats.merged_away(q, self.now);
-        self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag });
-        self.put_sched_tag(c, hctx, tag);
+        if self.is_legacy(q) {
+            self.freed_request(c, gone);
+        } else {
+            self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag });
+            self.put_sched_tag(c, hctx, tag);
+        }
         self.wbt_done(c, gone);
         self.rqs.remove(gone);
     }
 
     /// A new request tries to join queued ones before it is inserted (`elv_attempt_insert_merge`).
-    pub(super) fn insert_merge(&mut self, c: usize, rq: u32) -> bool {
+    pub(in crate::block) fn insert_merge(&mut self, c: usize, rq: u32) -> bool {
         let q = self.rqs[rq].queue;
         let queue = &self.queues[q as usize];
         let Some(elevator) = &queue.elevator else { return false };

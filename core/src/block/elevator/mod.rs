@@ -178,7 +178,7 @@ impl Sim {
     }
 
     /// Charges one operation of the scheduler.
-    fn charge_op(&mut self, c: usize, q: QueueId) {
+    pub(super) fn charge_op(&mut self, c: usize, q: QueueId) {
         let ns = self.elevator(q).op_ns;
         self.charge(c, ns);
     }
@@ -195,14 +195,10 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(frame(1)) } else { Flow::Spin(frame(1)) }
             }
             0 | 1 => {
-                let r = &self.rqs[rq];
-                let done =
-                    Done { rq: self.sched_rq(rq), total_ns: self.now - r.g_ns, io_ns: self.now - r.d_ns };
-                self.elevator(q).in_driver -= 1;
                 if locks {
                     self.charge_op(c, q);
                 }
-                self.tell(c, q, |sched, cx, out| sched.completed(cx, &done, out));
+                self.elevator_completed(c, rq);
                 if locks { Flow::Pay(frame(2)) } else { Flow::Ret(0) }
             }
             _ => {
@@ -211,6 +207,15 @@ impl Sim {
                 Flow::Ret(0)
             }
         }
+    }
+
+    /// The scheduler learns of the end of a request.
+    pub(super) fn elevator_completed(&mut self, c: usize, rq: u32) {
+        let r = &self.rqs[rq];
+        let q = r.queue;
+        let done = Done { rq: self.sched_rq(rq), total_ns: self.now - r.g_ns, io_ns: self.now - r.d_ns };
+        self.elevator(q).in_driver -= 1;
+        self.tell(c, q, |sched, cx, out| sched.completed(cx, &done, out));
     }
 
     /// A timer of the scheduler, in the interrupt of the CPU that armed it.

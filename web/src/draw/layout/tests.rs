@@ -28,6 +28,7 @@ fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: 
         t.queues.push(fixed::Queue {
             name: format!("sd{q}"),
             model: "model".into(),
+            path: Default::default(),
             scheduler: "none".into(),
             dev: (8, q.into()),
             nr_tags: [1, 31, 256, 1_023, 5_089][(q + hctxs) as usize % 5],

@@ -120,6 +120,7 @@ impl Stage {
             Some((Sleep::Tag, _)) => (format!("{name}: no tag"), p.tone(Tone::Trouble)),
             Some((Sleep::FileLock, _)) => (format!("{name}: file lock"), p.tone(Tone::Trouble)),
             Some((Sleep::Wbt, _)) => (format!("{name}: throttled"), p.tone(Tone::Trouble)),
+            Some((Sleep::Request, _)) => (format!("{name}: no request"), p.tone(Tone::Trouble)),
             Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
             Some((Sleep::Timer, _)) => (format!("{name} thinks"), p.ink_3),
             Some((Sleep::Done, _)) => (format!("{name} is done"), p.ink_3),
