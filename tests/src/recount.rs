@@ -81,8 +81,8 @@ impl Recount {
                 q.merges += 1;
                 // The report counts a request at its end.
                 q.inserted -= u64::from(self.inserted.remove(&gone));
-                let earlier = self.allocated.remove(&gone).unwrap_or(at);
-                self.allocated.entry(rq).and_modify(|kept| *kept = earlier.min(*kept));
+                // Until here both held a tag.
+                q.held_ns += (at - self.allocated.remove(&gone).unwrap_or(at)) as f64;
             }
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;

@@ -395,9 +395,8 @@ impl Sim {
                 let delays = refused == status::RESOURCE
                     || (refused == status::NO_BUDGET && self.knobs.no_budget_delays);
                 // Whoever freed a tag in between has found nobody waiting.
-                let missed = refused == status::NO_TAG
-                    && self.tags[self.hctxs[h].tags as usize].queues > 1
-                    && !self.hctxs[h].waits_for_tag;
+                let missed =
+                    refused == status::NO_TAG && self.others_free_tags(hctx) && !self.hctxs[h].waits_for_tag;
                 if !self.hctxs[h].restart || missed {
                     return Flow::Call(
                         frame(5, rq, sent),

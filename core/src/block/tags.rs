@@ -80,11 +80,18 @@ impl Sim {
         true
     }
 
+    /// Whether a tag of the hctx may come back through another one, of another queue or of its own where all share the tags of
+    /// their host: a restart of the hctx that frees it is not enough then.
+    pub(crate) fn others_free_tags(&self, h: HctxId) -> bool {
+        let hctx = &self.hctxs[h as usize];
+        self.tags[hctx.tags as usize].queues > 1 || self.queues[hctx.queue as usize].host_tags
+    }
+
     /// No driver tag for `rq`: whoever frees one runs the hctx again (`blk_mq_mark_tag_wait`). True: one was free after all.
     pub(crate) fn mark_tag_wait(&mut self, c: usize, rq: u32) -> bool {
         let h = self.rqs[rq].hctx;
         let t = self.hctxs[h as usize].tags as usize;
-        if self.tags[t].queues < 2 {
+        if !self.others_free_tags(h) {
             self.hctxs[h as usize].restart = true;
             return self.get_driver_tag(c, rq);
         }

@@ -41,14 +41,14 @@ fn head(out: &mut String, scenario: &Scenario, topology: &Topology) {
         _ = writeln!(out, "# {}", one_line(&scenario.title));
     }
     let covers = kernel::row(&scenario.kernel).map_or("", |row| row.covers);
-    _ = writeln!(out, "# Kernel {} ({covers}).", one_line(&scenario.kernel));
+    _ = writeln!(out, "# Kernel {}, which stands for {covers}.", one_line(&scenario.kernel));
     for (knob, value) in &scenario.set {
         let (knob, value) = (one_line(knob), one_line(value));
-        _ = writeln!(out, "# The rule {knob}={value} is code: it takes a kernel that has it.");
+        _ = writeln!(out, "# The rule {knob}={value} is part of the kernel's code and cannot be set.");
     }
     let label = machine(&scenario.machine).map_or("", |m| m.label);
     let cpus = topology.cpus.len();
-    _ = writeln!(out, "# {cpus} CPUs ({label}); a machine with more boots with maxcpus={cpus}.");
+    _ = writeln!(out, "# Machine: {label}. One with more than {cpus} CPUs boots with maxcpus={cpus}.");
 }
 
 fn null_blk(out: &mut String, config: &DeviceConfig, queue: &Queue, preset_ns: u64) {

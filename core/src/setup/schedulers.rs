@@ -14,22 +14,45 @@ const DEFAULT_RQ: u32 = 128;
 /// Requests of each kind in a pool of the legacy path (BLKDEV_MAX_RQ).
 const POOL_REQUESTS: u32 = 128;
 
+/// The schedulers of a path, for people.
+fn offered(path: Path) -> String {
+    let names = sched::SCHEDULERS.iter().filter(|row| row.path == path).map(|row| row.name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
 impl Builder<'_> {
+    /// The name of the scheduler that the next disk is to have: the disk's own, or what a fio job sets on it.
+    fn wanted_scheduler(&mut self, config: &DeviceConfig, path: Path) -> String {
+        let Workload::Jobs(jobs) = &self.scenario.workload else { return config.scheduler.clone() };
+        let q = self.queues.len() as u16;
+        let by_job = jobs.iter().filter(|j| j.files.contains(&q)).find_map(|j| j.ioscheduler.as_ref());
+        let Some(name) = by_job.filter(|name| *name != NONE && config.scheduler == NONE) else {
+            return config.scheduler.clone();
+        };
+        if name == DEFAULT || sched::row(name).is_some_and(|row| row.path == path) {
+            return name.clone();
+        }
+        let short: String = name.chars().take(30).collect();
+        self.warnings.push(format!(
+            "{}: ioscheduler={short} is not modelled; none is used (there are {})",
+            config.name,
+            offered(path)
+        ));
+        String::from(NONE)
+    }
+
     /// The row of a disk's scheduler; `None` for none. `default` is what the kernel would choose for `nr` hctxs.
     pub(super) fn scheduler(
-        &self,
+        &mut self,
         config: &DeviceConfig,
         path: Path,
         nr: u16,
         host_tags: bool,
     ) -> Result<Option<&'static sched::Row>, ScenarioError> {
         let field = format!("devices.{}.scheduler", config.name);
-        let offered = |path| {
-            let names = sched::SCHEDULERS.iter().filter(|row| row.path == path).map(|row| row.name);
-            names.collect::<Vec<_>>().join(", ")
-        };
-        if path == Path::Legacy && matches!(config.scheduler.as_str(), NONE | "cfq") {
-            let problem = if config.scheduler == NONE {
+        let wanted = self.wanted_scheduler(config, path);
+        if path == Path::Legacy && matches!(wanted.as_str(), NONE | "cfq") {
+            let problem = if wanted == NONE {
                 "the legacy path always has a scheduler"
             } else {
                 "cfq is not modelled"
@@ -41,7 +64,7 @@ impl Builder<'_> {
             DefaultScheduler::SingleQueue => nr == 1,
             DefaultScheduler::SingleQueueOrSharedTags => nr == 1 || host_tags,
         };
-        let name = match config.scheduler.as_str() {
+        let name = match wanted.as_str() {
             DEFAULT if path == Path::Legacy => "deadline",
             DEFAULT if by_itself => "mq-deadline",
             DEFAULT => NONE,
@@ -70,7 +93,7 @@ impl Builder<'_> {
             Some(row) => Ok(Some(row)),
             None => Err(ScenarioError::UnknownName {
                 what: "scheduler",
-                name: config.scheduler.chars().take(60).collect(),
+                name: wanted.chars().take(60).collect(),
                 known: [NONE, DEFAULT]
                     .into_iter()
                     .chain(sched::SCHEDULERS.iter().map(|row| row.name))

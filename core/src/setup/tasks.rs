@@ -140,10 +140,6 @@ impl Builder<'_> {
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }
-        if let Some(name) = job.ioscheduler.as_ref().filter(|name| *name != "none") {
-            let name: String = name.chars().take(30).collect();
-            self.warnings.push(field(&format!("ioscheduler={name} is not modelled yet; none is used")));
-        }
         if job.hipri && !self.polls(job) {
             self.warnings.push(field(
                 "polled completions (hipri) need direct I/O and disks with poll_queues; interrupts are used",

@@ -196,3 +196,19 @@ fn every_hctx_has_a_cpu() {
         assert!(hctxs.iter().all(|h| !h.cpus.is_empty()), "{nr} hctxs");
     }
 }
+
+#[test]
+fn ioscheduler_of_a_job_attaches_the_scheduler_to_its_disk() {
+    let set = |name: &str| {
+        let job = JobSpec { ioscheduler: Some(name.into()), ..JobSpec::default() };
+        let scenario = scenario(&[DeviceConfig::new("nullb0", "null")], 1_000_000, Workload::Jobs(vec![job]));
+        let sim = Sim::new(&scenario).expect("the scenario is valid");
+        (sim.topology().queues[0].scheduler.clone(), sim.report().warnings)
+    };
+    let (attached, warnings) = set("bfq");
+    assert_eq!(attached, "bfq");
+    assert!(!warnings.iter().any(|w| w.contains("ioscheduler")), "{warnings:?}");
+    let (attached, warnings) = set("cfq");
+    assert_eq!(attached, "none");
+    assert!(warnings.iter().any(|w| w.contains("ioscheduler=cfq is not modelled")), "{warnings:?}");
+}

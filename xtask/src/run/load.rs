@@ -148,12 +148,8 @@ fn jobs(name: &str, title: String, bytes: &[u8], text: &str, hints: &Hints) -> L
         }
         return Loaded::Refused(notes);
     }
-    let mut disks: Vec<DeviceConfig> =
+    let disks: Vec<DeviceConfig> =
         parsed.files.iter().enumerate().map(|(i, file)| disk(i, file)).collect();
-    for job in &parsed.jobs {
-        let Some(scheduler) = &job.ioscheduler else { continue };
-        job.files.iter().for_each(|file| disks[usize::from(*file)].scheduler.clone_from(scheduler));
-    }
     if hints.model.is_none() {
         disks
             .iter()

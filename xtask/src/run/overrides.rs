@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use mqscope_core::host::MACHINES;
 use mqscope_core::kernel::ROWS;
 use mqscope_core::scenario::{DEVICES_MAX, DeviceConfig, Scenario};
+use mqscope_core::workload::Workload;
 use mqscope_core::{device::PRESETS, kernel};
 use std::fmt::Write as _;
 
@@ -22,7 +23,7 @@ pub struct Overrides {
     /// Number of disks; jobs that name fewer use them in turn.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=DEVICES_MAX as i64))]
     devices: Option<u16>,
-    /// Scheduler of all disks.
+    /// Scheduler of all disks; default is what the kernel chooses by itself.
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// Override a knob of the kernel row (repeatable).
@@ -148,6 +149,11 @@ impl Overrides {
             Some(name) => Some(by_prefix("device", name, PRESETS.iter().map(|p| p.name))?),
             None => None,
         };
+        if self.scheduler.is_some()
+            && let Workload::Jobs(jobs) = &mut scenario.workload
+        {
+            jobs.iter_mut().for_each(|job| job.ioscheduler = None);
+        }
         for disk in &mut scenario.devices {
             if let Some(model) = &model {
                 disk.model.clone_from(model);
