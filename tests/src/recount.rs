@@ -76,7 +76,7 @@ impl Recount {
             Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } | Kind::PoolAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
             }
-            Kind::RequestMerge { gone, rq, queue, .. } => {
+            Kind::RequestMerge { gone, queue, .. } => {
                 let q = &mut self.queues[usize::from(queue)];
                 q.merges += 1;
                 // The report counts a request at its end.
