@@ -265,7 +265,8 @@ pub enum Kind {
     Issue { rq: RqId, queue: QueueId, hctx: HctxId, extent: Extent },
     /// `R`: put back by the driver.
     Requeue { rq: RqId, queue: QueueId, hctx: HctxId, extent: Extent },
-    /// `C`: completed. `cpu` of the event is the completing CPU. `rq` is 0 for a bio of a dm disk, which has no request.
+    /// `C`: completed. `cpu` of the event is the completing CPU. A request of a flush sequence shows it with its data,
+    /// and again, without sectors, when the sequence has ended. `rq` is 0 for a bio of a dm disk, which has no request.
     Complete { rq: RqId, queue: QueueId, extent: Extent },
 
     // --- life of a request between the letters ------------------------------------------------------
@@ -291,6 +292,13 @@ pub enum Kind {
     TagFree { rq: RqId, hctx: HctxId, tag: u32 },
     /// The request joined the task's plug, which now holds `count`.
     PlugAdd { rq: RqId, queue: QueueId, count: u32 },
+    /// The request waits for a flush of the device's write cache, in the flush queue of its hctx.
+    FlushPending { rq: RqId, hctx: HctxId },
+    /// The flush request `rq` is made for the `count` requests that wait, with the tag of the first of them, `of`
+    /// (`blk_kick_flush`).
+    FlushStart { rq: RqId, of: RqId, hctx: HctxId, count: u32 },
+    /// The request joined `q->requeue_list`; a kworker will take it on.
+    RequeueListAdd { rq: RqId, queue: QueueId },
     /// No driver tag was free for the request at dispatch: it waits in `hctx->dispatch`.
     NoDriverTag { rq: RqId, hctx: HctxId },
     /// The request joined `hctx->dispatch` without an `I` (refused by the driver or out of budget).

@@ -46,6 +46,17 @@ pub struct Scenario {
     pub workload: Workload,
 }
 
+/// Whether a device acknowledges writes before they are on stable media, in the words of sysfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WriteCache {
+    /// It does not, or its cache survives a power cut: flushes are dropped.
+    #[serde(rename = "write through")]
+    WriteThrough,
+    /// It does: `fsync` has to flush.
+    #[serde(rename = "write back")]
+    WriteBack,
+}
+
 /// Which half of the block layer serves a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -106,6 +117,25 @@ pub struct DeviceConfig {
     /// sysfs max_sectors_kb.
     #[serde(default)]
     pub max_sectors_kb: Option<u32>,
+    /// sysfs max_segments: pieces of memory of a request at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_segments: Option<u32>,
+    /// sysfs write_cache, if not the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<WriteCache>,
+    /// sysfs fua: the device writes past its cache when told to. If not the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fua: Option<bool>,
+    /// A flush is refused while other commands are at the device, and they while the flush is (ATA without queued
+    /// FLUSH, `ata_std_qc_defer`), if not the preset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_not_queued: Option<bool>,
+    /// sysfs discard_max_bytes: the largest discard; longer ones are split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard_max_bytes: Option<u64>,
+    /// sysfs discard_granularity, bytes: where a discard that is split may be cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard_granularity: Option<u32>,
     /// sysfs rotational, if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
@@ -152,6 +182,12 @@ impl DeviceConfig {
             nomerges: 0,
             rq_affinity: default_rq_affinity(),
             max_sectors_kb: None,
+            max_segments: None,
+            write_cache: None,
+            fua: None,
+            flush_not_queued: None,
+            discard_max_bytes: None,
+            discard_granularity: None,
             completion_ns: None,
             completions_ns: Vec::new(),
             size: None,

@@ -3,7 +3,7 @@
 //! [`Audit`] reads events in order and collects everything that breaks a rule: a bio or request lost or doubled, a
 //! tag held twice, more in flight than the depth, a lock with two holders, time running backwards.
 
-use mqscope_core::event::{BioId, CpuId, Event, HctxId, Kind, ObjectId, QueueId, RqId};
+use mqscope_core::event::{BioId, CpuId, Event, Extent, HctxId, Kind, ObjectId, Op, QueueId, RqId};
 use mqscope_core::scenario::Path;
 use mqscope_core::topology::Topology;
 use std::collections::BTreeMap;
@@ -27,6 +27,11 @@ struct Request {
     pooled: bool,
     /// It became part of another request.
     merged: bool,
+    /// It is a flush request, which borrows the tag of the first request that it serves.
+    flush: bool,
+    /// It waited for a flush, so that it ends with a C without sectors.
+    in_flush_seq: bool,
+    ended: u32,
     issued: bool,
     completions: u32,
     interrupts: u32,
@@ -75,9 +80,9 @@ impl Audit {
         self.requests.len()
     }
 
-    /// Bios seen.
+    /// Bios with data seen.
     pub fn bios(&self) -> usize {
-        self.bios.len()
+        self.bios.values().filter(|bio| bio.sectors > 0).count()
     }
 
     /// All violations of a run whose workload has ended and whose queues are empty.
@@ -90,7 +95,11 @@ impl Audit {
         for (id, rq) in &requests {
             let whole = rq.tag.is_some() && rq.completions == 1 && rq.tag_frees == 1 && rq.issued;
             let merged = rq.merged && rq.completions == 0 && !rq.issued;
-            if (!whole && !merged) || rq.pooled {
+            let flush = rq.flush && rq.completions == 1 && rq.issued && rq.tag_frees <= 1;
+            // A flush without data, whose tag the flush request borrowed or which had a sched tag only.
+            let empty = rq.in_flush_seq && rq.completions == 0 && !rq.issued && rq.tag_frees <= 1;
+            let ended = rq.ended == u32::from(rq.in_flush_seq);
+            if !(whole || merged || flush || empty) || !ended || rq.pooled {
                 self.note(format!("request {id} is not whole: {rq:?}"));
             }
         }
@@ -173,7 +182,9 @@ impl Audit {
                     let text = format!("request {rq} frees sched tag {tag} of hctx {hctx}, not its own");
                     self.violation(event, text);
                 }
-                self.state(event, rq, |r| r.sched_tag.take().is_some() && (r.merged || r.completions == 1));
+                self.state(event, rq, |r| {
+                    r.sched_tag.take().is_some() && (r.merged || r.completions == 1 || r.ended == 1)
+                });
             }
             Kind::PoolAlloc { rq, queue, sync, count, .. } => {
                 let new = Request { pooled: true, ..Request::default() };
@@ -230,7 +241,7 @@ impl Audit {
                 *used = used.saturating_sub(1);
                 match self.requests.get_mut(&rq) {
                     // Refused by the driver: a scheduler's request takes a new driver tag next time.
-                    Some(known) if known.completions == 0 => known.tag = None,
+                    Some(known) if known.completions == 0 && known.ended == 0 => known.tag = None,
                     Some(known) => known.tag_frees += 1,
                     None => self.violation(event, format!("unknown request {rq} frees a tag")),
                 }
@@ -271,6 +282,26 @@ impl Audit {
                 });
             }
             Kind::Complete { rq: 0, .. } => {}
+            Kind::FlushPending { rq, .. } => {
+                self.state(event, rq, |r| {
+                    r.in_flush_seq = true;
+                    r.ended == 0
+                });
+            }
+            Kind::FlushStart { rq, of, count, .. } => {
+                let flush = Request { flush: true, ..Request::default() };
+                if self.requests.insert(rq, flush).is_some() {
+                    self.violation(event, format!("flush request {rq} is made twice"));
+                }
+                self.state(event, of, |r| r.in_flush_seq && count > 0);
+            }
+            // The end of a flush sequence.
+            Kind::Complete { rq, extent: Extent { op, sectors: 0, .. }, .. } if op != Op::Flush => {
+                self.state(event, rq, |r| {
+                    r.ended += 1;
+                    r.ended == 1 && r.in_flush_seq && r.issued == (r.completions == 1)
+                });
+            }
             Kind::Complete { rq, extent, .. } => {
                 self.state(event, rq, |r| {
                     r.completions += 1;
@@ -322,7 +353,7 @@ impl Audit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mqscope_core::event::{Context, Extent, Flags, NO_TASK, Op};
+    use mqscope_core::event::{Context, Flags, NO_TASK};
     use mqscope_core::topology::{Hctx, Queue};
 
     fn topology() -> Topology {

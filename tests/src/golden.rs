@@ -61,6 +61,7 @@ fn script() -> BatchScript {
     let call = |n: u64| BatchStep::Submit((0..n).map(read).collect());
     BatchScript {
         name: "iob".into(),
+        dsync: false,
         steps: vec![BatchStep::Cpu(1), call(2), BatchStep::Wait, call(70), BatchStep::Wait],
     }
 }

@@ -1,6 +1,6 @@
 //! The numbers of a report, counted once more from the event log: a second opinion on the report's counters.
 
-use mqscope_core::event::{BioId, Event, Kind, QueueId, RqId};
+use mqscope_core::event::{BioId, Event, Extent, Kind, Op, QueueId, RqId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One queue's numbers over the whole log.
@@ -20,7 +20,7 @@ pub struct QueueCount {
     pub busy_ns: u64,
     /// Most requests between D and C.
     pub in_flight_max: u32,
-    /// Requests with an I event.
+    /// Requests with an I event that did not become part of another.
     pub inserted: u64,
     /// R events.
     pub requeued: u64,
@@ -28,6 +28,8 @@ pub struct QueueCount {
     pub runs: u64,
     /// Those that sent nothing.
     pub empty_runs: u64,
+    /// Flush requests completed; they are in no other number but R and runs.
+    pub flushes: u64,
     /// Tasks that found no tag, or no request in the pool.
     pub tag_waits: u64,
     now: u32,
@@ -68,10 +70,14 @@ impl Recount {
         match event.kind {
             Kind::Queue { bio, extent, .. } => _ = self.bios.entry(bio).or_insert(extent.sectors),
             Kind::Reap { bio, lat_ns } => {
+                let sectors = self.bios.get(&bio).copied().unwrap_or(0);
+                if sectors == 0 {
+                    return; // a flush is no I/O of its own
+                }
                 self.ios += 1;
                 self.lat_sum_ns += lat_ns;
                 self.lat_max_ns = self.lat_max_ns.max(lat_ns);
-                self.sectors += u64::from(self.bios.get(&bio).copied().unwrap_or(0));
+                self.sectors += u64::from(sectors);
             }
             Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } | Kind::PoolAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
@@ -87,10 +93,10 @@ impl Recount {
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;
             }
-            Kind::Insert { rq, queue, .. } => {
+            Kind::Insert { rq, queue, extent, .. } if extent.op != Op::Flush => {
                 self.queues[usize::from(queue)].inserted += u64::from(self.inserted.insert(rq));
             }
-            Kind::Issue { rq, queue, .. } => {
+            Kind::Issue { rq, queue, extent, .. } if extent.op != Op::Flush => {
                 self.issued.insert(rq, at);
                 let q = &mut self.queues[usize::from(queue)];
                 q.change(at, 1);
@@ -105,6 +111,11 @@ impl Recount {
                 }
             }
             Kind::Complete { rq: 0, .. } => {}
+            Kind::Complete { queue, extent, .. } if extent.op == Op::Flush => {
+                self.queues[usize::from(queue)].flushes += 1;
+            }
+            // The end of a flush sequence.
+            Kind::Complete { extent: Extent { sectors: 0, .. }, .. } => {}
             Kind::Complete { rq, queue, extent } => {
                 let issued = self.issued.remove(&rq).unwrap_or(at);
                 let allocated = self.allocated.remove(&rq).unwrap_or(at);

@@ -170,6 +170,7 @@ export interface QueueReport {
   empty_runs: number;
   tag_waits: number;
   wbt_waits: number;
+  flushes: number;
 }
 
 /** Mean times between blktrace's letters, ns. */

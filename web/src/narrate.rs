@@ -149,6 +149,16 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::SchedTagFree { rq, hctx: h, tag } => {
             format!("request {rq} gives sched tag {tag} of {} back", hctx(t, *h))
         }
+        Kind::FlushPending { rq, hctx: h } => {
+            format!("request {rq} waits for a flush in the flush queue of {}", hctx(t, *h))
+        }
+        Kind::FlushStart { rq, of, count, .. } => format!(
+            "flush request {rq} is made for {}, with the tag of request {of}",
+            many(*count, "request", "requests")
+        ),
+        Kind::RequeueListAdd { rq, .. } => {
+            format!("request {rq} joins the requeue list; a kworker takes it on")
+        }
         Kind::PoolWait { bio, queue, .. } => {
             format!("the pool of {} has no request for bio {bio}: the task will sleep", disk(t, *queue))
         }

@@ -3,7 +3,7 @@
 
 use crate::block::{Driver, NONE};
 use crate::engine::agenda::Timed;
-use crate::event::{HctxId, Kind};
+use crate::event::{Extent, HctxId, Kind, Op};
 use crate::host::{Flow, Frame, Mode};
 use crate::kernel::CompleteIn;
 use crate::sim::Sim;
@@ -142,6 +142,12 @@ impl Sim {
             // scsi_device_unbusy
             2 => {
                 self.fetch_request(c, rq);
+                let queue = &mut self.queues[q];
+                if queue.flush_not_queued {
+                    queue.in_device -= 1;
+                    queue.flush_in_device &= self.rqs[rq].op != Op::Flush;
+                    queue.device_blocked = false;
+                }
                 if let Driver::Scsi(host) = self.queues[q].driver {
                     if self.knobs.scsi_host_busy {
                         self.touch(c, self.hosts[host as usize].host_line);
@@ -156,32 +162,56 @@ impl Sim {
                 Flow::Pay(frame(3))
             }
             3 => {
+                let r = &self.rqs[rq];
+                let (id, extent, in_flush_seq) = (r.id, r.extent(), r.in_flush_seq());
+                // Its bios end with the flush sequence.
+                if in_flush_seq || extent.op == Op::Flush {
+                    self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
+                    self.charge(c, self.costs.complete / 3);
+                    if in_flush_seq {
+                        self.stats.completed(&self.rqs[rq], self.now);
+                    } else {
+                        self.stats.queues[q].flushes += 1;
+                    }
+                    // A scheduler that knows the data hears of its end now (blk_mq_finish_request): it may hold back other data
+                    // on which the flush waits.
+                    if std::mem::take(&mut self.rqs[rq].in_sched) {
+                        return Flow::Call(frame(8), Frame::SchedCompleted { pc: 0, rq });
+                    }
+                    return self.complete(c, 8, rq, softirq);
+                }
                 self.update_request(c, rq);
-                if self.has_elevator(q as u16) {
+                if self.rqs[rq].in_sched {
                     return Flow::Call(frame(4), Frame::SchedCompleted { pc: 0, rq });
                 }
+                Flow::Pay(frame(4))
+            }
+            8 => Flow::Go(Frame::FlushSeq { pc: 0, hctx, list: NONE, rq, completing: true }),
+            // The end of a flush sequence: C once more, without sectors (blk_flush_complete_seq).
+            7 => {
+                let r = &self.rqs[rq];
+                let (id, extent) = (r.id, r.extent());
+                let extent = Extent { sectors: 0, ..extent };
+                self.emit(c, Kind::Complete { rq: id, queue: q as u16, extent });
+                self.bios_end(c, rq);
+                self.charge(c, self.costs.complete / 3);
                 Flow::Pay(frame(4))
             }
             // Free the request: tags, waiters, restarts.
             4 => {
                 let (id, tag, sched_tag) = (self.rqs[rq].id, self.rqs[rq].tag, self.rqs[rq].sched_tag);
-                self.emit(c, Kind::TagFree { rq: id, hctx, tag });
-                self.put_tag(c, hctx, tag);
+                // With a scheduler a flush without data never had a driver tag, and data of a sequence gave its own back.
+                if tag != NONE {
+                    self.emit(c, Kind::TagFree { rq: id, hctx, tag });
+                    self.put_tag(c, hctx, tag);
+                }
                 if sched_tag != NONE {
                     self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
                     self.put_sched_tag(c, hctx, sched_tag);
                 }
                 self.wbt_done(c, rq);
                 self.rqs.remove(rq);
-                let queue = q as u16;
-                // From here on the frame's `rq` names the queue and hctx, as the request is gone.
-                if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
-                    return Flow::Call(
-                        self.after_free(c, queue),
-                        Frame::RunHwQueue { pc: 0, hctx, run_async: true },
-                    );
-                }
-                Flow::Go(self.after_free(c, queue))
+                self.completed(c, hctx)
             }
             _ => unreachable!("complete has no step {pc}"),
         }
@@ -190,17 +220,32 @@ impl Sim {
     /// `blk_update_request`: C, then the bios' ends.
     pub(crate) fn update_request(&mut self, c: usize, rq: u32) {
         let r = &self.rqs[rq];
-        let (id, queue, extent, mut bio) = (r.id, r.queue, r.extent(), r.bio_first);
+        let (id, queue, extent) = (r.id, r.queue, r.extent());
         self.stats.completed(&self.rqs[rq], self.now);
         self.wbt_completed(rq);
         self.emit(c, Kind::Complete { rq: id, queue, extent });
+        self.bios_end(c, rq);
+        self.charge(c, self.costs.complete / 3);
+    }
+
+    /// All bios of a request end.
+    fn bios_end(&mut self, c: usize, rq: u32) {
+        let mut bio = self.rqs[rq].bio_first;
         while bio != NONE {
             let (next, io) = (self.bios[bio].next, self.bios[bio].io);
             self.bios.remove(bio);
             self.bio_end(c, io);
             bio = next;
         }
-        self.charge(c, self.costs.complete / 3);
+    }
+
+    /// What follows a completion: the hctx runs again if a run is owed (`blk_mq_sched_restart`).
+    pub(crate) fn completed(&mut self, c: usize, hctx: HctxId) -> Flow {
+        let queue = self.hctxs[hctx as usize].queue;
+        if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
+            return Flow::Call(self.after_free(c, queue), Frame::RunHwQueue { pc: 0, hctx, run_async: true });
+        }
+        Flow::Go(self.after_free(c, queue))
     }
 
     /// `scsi_starved_list_run`: whoever the full host refused gets its turn.
@@ -224,7 +269,8 @@ impl Sim {
         }
         let queue = &mut self.queues[q as usize];
         let nr = queue.nr_hctx;
-        let runs = queue.scsi() && (self.knobs.scsi_run_all || std::mem::take(&mut queue.restarts));
+        let missed = std::mem::take(&mut queue.restarts);
+        let runs = missed || queue.scsi() && self.knobs.scsi_run_all;
         // A scan that starts behind the last hctx ends at once.
         Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr } }
     }

@@ -450,7 +450,7 @@ impl Sim {
     }
 
     /// `blk_mq_put_driver_tag`: back to the bitmap, but only where a sched tag still holds the request.
-    fn put_driver_tag(&mut self, c: usize, rq: u32) {
+    pub(crate) fn put_driver_tag(&mut self, c: usize, rq: u32) {
         if self.rqs[rq].sched_tag == NONE {
             return;
         }

@@ -1,7 +1,7 @@
 //! The drivers' `queue_rq`: null, NVMe, and SCSI with a RAID adapter under it.
 
 use crate::block::{Driver, status};
-use crate::event::{HctxId, Kind, QueueId};
+use crate::event::{HctxId, Kind, Op, QueueId};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
 
@@ -13,7 +13,9 @@ impl Sim {
         r.d_ns = now;
         r.issue_cpu = c as u16;
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        self.stats.issued(queue, now);
+        if extent.op != Op::Flush {
+            self.stats.issued(queue, now);
+        }
         self.wbt_issued(rq);
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
     }
@@ -23,7 +25,8 @@ impl Sim {
         let word = self.budget_word(c, q);
         self.touch(c, self.queues[q as usize].busy_line + word);
         let queue = &mut self.queues[q as usize];
-        if queue.device_busy >= queue.queue_depth {
+        let blocked = queue.device_blocked && queue.device_busy > 0;
+        if queue.device_busy >= queue.queue_depth || blocked {
             queue.restarts = true;
             return false;
         }
@@ -80,9 +83,38 @@ impl Sim {
             self.charge(c, self.costs.null_queue_rq);
             return Flow::Pay(Frame::QueueRq { pc: 1, rq, last });
         }
+        let queue = &mut self.queues[self.rqs[rq].queue as usize];
+        if queue.device_blocked {
+            queue.restarts = true;
+            return Flow::Ret(status::NO_BUDGET);
+        }
         self.start_request(c, rq);
+        if self.deferred(rq) {
+            return self.refuse(c, rq);
+        }
         self.device_submit(c, rq);
         Flow::Ret(status::OK)
+    }
+
+    /// Whether the device refuses the command that was just started; if not, it is counted as held by the device.
+    fn deferred(&mut self, rq: u32) -> bool {
+        let r = &self.rqs[rq];
+        let queue = &mut self.queues[r.queue as usize];
+        if !queue.flush_not_queued {
+            return false;
+        }
+        if queue.defers(r.op) {
+            queue.device_blocked = true;
+            // Whichever hctx the command in its way belongs to, its completion lets this one try again.
+            queue.restarts = true;
+            if r.op != Op::Flush {
+                self.stats.took_back(r.queue, self.now);
+            }
+            return true;
+        }
+        queue.in_device += 1;
+        queue.flush_in_device |= r.op == Op::Flush;
+        false
     }
 
     fn nvme_queue_rq(&mut self, c: usize, pc: u8, rq: u32, last: bool) -> Flow {
@@ -160,6 +192,12 @@ impl Sim {
             }
             2 => {
                 self.start_request(c, rq);
+                if self.deferred(rq) {
+                    self.hosts[host as usize].host_busy -= 1;
+                    (self.rqs[rq].in_host, self.rqs[rq].has_budget) = (false, false);
+                    self.put_budget(c, q, self.rqs[rq].budget_word);
+                    return self.refuse(c, rq);
+                }
                 self.touch(c, self.hosts[host as usize].fw_line);
                 self.charge(c, self.costs.hba_fire);
                 Flow::Pay(frame(3))
@@ -173,14 +211,15 @@ impl Sim {
         }
     }
 
-    /// The driver puts the request back: R, without a D before it.
+    /// The driver puts the request back: R, without a D before it unless the device itself refused.
     fn refuse(&mut self, c: usize, rq: u32) -> Flow {
         let r = &self.rqs[rq];
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
         self.stats.queues[queue as usize].requeued += 1;
         self.wbt_requeued(rq);
         self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
-        let busy = self.queues[queue as usize].device_busy > 0;
+        let queue = &self.queues[queue as usize];
+        let busy = queue.device_busy > 0 || queue.in_device > 0;
         Flow::Ret(if self.knobs.dev_resource && busy { status::DEV_RESOURCE } else { status::RESOURCE })
     }
 }

@@ -7,6 +7,7 @@ mod complete;
 mod dispatch;
 mod driver;
 mod elevator;
+mod flush;
 mod issue;
 mod legacy;
 mod plug;
@@ -19,6 +20,7 @@ mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
+pub(crate) use flush::{FlushQueue, Requeue, RequeueTo};
 pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
@@ -63,6 +65,10 @@ pub(crate) struct Io {
     pub issued_ns: u64,
     /// Completed while still being handed over (the slat is then settled at hand-over).
     pub done_ns: u64,
+    /// Its task sleeps in the call that made it (`fsync`, BLKDISCARD) until it is done.
+    pub call: bool,
+    /// It was a flush, and the device has no write cache: it never came to the queue.
+    pub dropped: bool,
 }
 
 /// A part of an I/O that became or joined a request.
@@ -119,10 +125,23 @@ pub(crate) struct Request {
     pub in_host: bool,
     /// The count of wbt in which it holds a place.
     pub wbt: Option<Throttled>,
+    /// Steps of a flush sequence that are done; 0 outside of one.
+    pub flush_seq: u8,
+    pub requeue_to: RequeueTo,
+    /// The scheduler knows it.
+    pub in_sched: bool,
     /// Its driver has seen it since it was last put back (RQF_STARTED, legacy path).
     pub started: bool,
     /// Time between D and R of the attempts that were put back, ns.
     pub refused_ns: u64,
+}
+
+/// Sectors of a page, the size of a segment in this model.
+pub(crate) const PAGE_SECTORS: u32 = 8;
+
+/// Segments of so many sectors; a discard has no data.
+pub(crate) fn segments(op: Op, sectors: u32) -> u32 {
+    if op == Op::Discard { 0 } else { sectors.div_ceil(PAGE_SECTORS) }
 }
 
 impl Io {
@@ -131,16 +150,21 @@ impl Io {
         throttled(self.op, self.flags) == Some(Throttled::Write)
     }
 
+    /// It goes through the flush machinery where the device has a write cache (`op_is_flush`).
+    pub(crate) fn is_flush(&self) -> bool {
+        self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) != 0
+    }
+
     /// Flushes and writes past the cache stay alone (REQ_NOMERGE_FLAGS).
     pub(crate) fn mergeable(&self) -> bool {
-        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0
+        self.op != Op::Flush && !self.is_flush()
     }
 }
 
 impl Request {
-    /// As [`Io::mergeable`] (`rq_mergeable`).
+    /// As [`Io::mergeable`] (`rq_mergeable`); nor do parts of a flush sequence.
     pub(crate) fn mergeable(&self) -> bool {
-        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0
+        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0 && !self.in_flush_seq()
     }
 
     pub(crate) fn extent(&self) -> crate::event::Extent {
@@ -235,6 +259,8 @@ pub(crate) struct Hctx {
     pub work_target: u16,
     /// CPU that takes the completion interrupt (NVMe).
     pub irq_cpu: u16,
+    /// Its flush queue, where the device has a write cache.
+    pub fq: Option<FlushQueue>,
 }
 
 /// Which driver serves a queue.
@@ -265,6 +291,20 @@ pub(crate) struct Queue {
     pub sectors: u64,
     pub max_sectors: u32,
     pub max_segments: u32,
+    /// Largest discard, and the unit at whose multiples a longer one is cut, sectors.
+    pub max_discard_sectors: u32,
+    pub discard_granularity: u32,
+    /// The device has a write cache that flushes empty; and it can write past it.
+    pub write_cache: bool,
+    pub fua: bool,
+    /// The device takes a flush only alone.
+    pub flush_not_queued: bool,
+    /// For such a device: commands it holds, whether one is a flush, and whether it refused one since the last
+    /// completion (`sdev->device_blocked`).
+    pub in_device: u32,
+    pub flush_in_device: bool,
+    pub device_blocked: bool,
+    pub requeue: Requeue,
     pub nomerges: u8,
     pub rq_affinity: u8,
     pub rotational: bool,
@@ -287,8 +327,6 @@ pub(crate) struct Queue {
     pub stack: Option<Stack>,
     /// Writeback throttling, unless it is off.
     pub wbt: Option<Box<Wbt>>,
-    /// The device has a volatile write cache.
-    pub write_cache: bool,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
     /// What the legacy path keeps, where the disk is on it.
@@ -307,6 +345,32 @@ impl Queue {
             Driver::Scsi(_) => 5,
             Driver::Stacked => 0,
         }
+    }
+
+    /// Sectors of a request at most (`blk_queue_get_max_sectors`).
+    pub(crate) fn max_sectors_of(&self, op: Op) -> u32 {
+        if op == Op::Discard { self.max_discard_sectors } else { self.max_sectors }
+    }
+
+    /// Sectors of the first piece of a bio that begins at `sector`; all of them if it need not be split
+    /// (`bio_split_rw`, `bio_split_discard`).
+    pub(crate) fn first_piece(&self, op: Op, sector: u64, sectors: u32) -> u32 {
+        if op != Op::Discard {
+            return sectors.min(self.max_sectors).min(self.max_segments.saturating_mul(PAGE_SECTORS));
+        }
+        let granularity = self.discard_granularity.max(1);
+        let most = self.max_discard_sectors - self.max_discard_sectors % granularity;
+        if most == 0 || sectors <= most {
+            return sectors;
+        }
+        // The rest begins at a multiple of the granularity.
+        let over = ((sector + u64::from(most)) % u64::from(granularity)) as u32;
+        if most > over { most - over } else { most }
+    }
+
+    /// Whether the device refuses this command now (`ata_std_qc_defer`).
+    pub(crate) fn defers(&self, op: Op) -> bool {
+        self.flush_not_queued && if op == Op::Flush { self.in_device > 0 } else { self.flush_in_device }
     }
 
     /// Whether the driver has `commit_rqs` (it rings the doorbell once for a list).

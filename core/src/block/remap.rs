@@ -22,6 +22,8 @@ pub(crate) struct Stack {
     pub layout: Layout,
     /// Members with the sectors that are used of each.
     pub members: Vec<(QueueId, u64)>,
+    /// The member to which a flush without data goes: the first with a write cache.
+    pub flushes: Option<QueueId>,
 }
 
 impl Stack {
@@ -84,7 +86,13 @@ impl Sim {
                 let Some(stack) = &self.queues[from_queue as usize].stack else {
                     unreachable!("queue {from_queue} is not stacked");
                 };
-                let (queue, sector, _) = stack.locate(from_sector);
+                let (queue, sector) = match stack.flushes {
+                    Some(member) if self.bios[part].sectors == 0 => (member, 0),
+                    _ => {
+                        let (queue, sector, _) = stack.locate(from_sector);
+                        (queue, sector)
+                    }
+                };
                 // dm passes a clone on, which has not been traced; md the bio itself.
                 let clones = stack.layout == Layout::Linear;
                 (self.bios[part].queue, self.bios[part].sector) = (queue, sector);

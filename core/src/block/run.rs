@@ -72,7 +72,7 @@ impl Sim {
 
     /// Whether a run of all hctxs includes this one: with one lock for the disk only the hctx of the calling CPU, and those
     /// whose dispatch list is not empty (`blk_mq_get_sq_hctx`).
-    fn runs_with_all(&self, c: usize, h: HctxId) -> bool {
+    pub(crate) fn runs_with_all(&self, c: usize, h: HctxId) -> bool {
         let hctx = &self.hctxs[h as usize];
         let queue = &self.queues[hctx.queue as usize];
         let single = self.knobs.single_hctx_dispatch && queue.elevator.as_ref().is_some_and(|e| !e.mq_aware);

@@ -1,16 +1,14 @@
 //! Submission of a bio: split, merge, request, and the way it goes from there
 //! (`blk_mq_make_request` up to 5.8, `blk_mq_submit_bio` since).
 
-use crate::block::{Bio, NONE, Request};
-use crate::event::{Extent, HctxId, Kind};
+use crate::block::{Bio, NONE, Request, RequeueTo, segments};
+use crate::event::{Extent, Flags, HctxId, Kind};
 use crate::host::{Flow, Frame, Runnable};
 use crate::kernel::{DirectUnplugged, FullPlug};
 use crate::sim::Sim;
 
 /// Requests that a bio is compared with at the end of a ctx list (`blk_bio_list_merge`).
 const CTX_MERGE_DEPTH: usize = 8;
-/// Sectors of a page, the size of a segment in this model.
-const PAGE_SECTORS: u32 = 8;
 
 impl Sim {
     /// The task that runs on `c`.
@@ -33,6 +31,17 @@ impl Sim {
         let Bio { io, queue: q, .. } = self.bios[if part == NONE { bio } else { part }];
         match pc {
             0 => {
+                if self.ios[io].is_flush() && !self.queues[q as usize].write_cache {
+                    // Nothing to flush (submit_bio_noacct drops the flags, and a bio that has nothing else).
+                    let flags = &mut self.ios[io].flags;
+                    flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
+                    if self.bios[bio].sectors == 0 {
+                        self.bios.remove(bio);
+                        self.ios[io].dropped = true;
+                        self.bio_end(c, io);
+                        return Flow::Ret(0);
+                    }
+                }
                 let extent = self.bio_extent(bio);
                 self.bios[bio].q_ns = self.now;
                 self.emit(c, Kind::Queue { bio: self.ios[io].id, queue: q, extent });
@@ -43,12 +52,11 @@ impl Sim {
             }
             // Split to limits; every piece goes the whole way before the next.
             1 => {
-                let queue = &self.queues[q as usize];
-                let most = queue.max_sectors.min(queue.max_segments * PAGE_SECTORS);
-                if self.bios[bio].sectors <= most {
+                let whole = self.bio_extent(bio);
+                let most = self.queues[q as usize].first_piece(whole.op, whole.sector, whole.sectors);
+                if most == whole.sectors {
                     return self.submit_bio(c, 2, bio, bio, NONE);
                 }
-                let whole = self.bio_extent(bio);
                 let at_sector = whole.sector + u64::from(most);
                 self.emit(c, Kind::Split { bio: self.ios[io].id, queue: q, extent: whole, at_sector });
                 let q_ns = self.bios[bio].q_ns;
@@ -63,6 +71,9 @@ impl Sim {
             }
             // Merge into a request of the plug.
             2 => {
+                if !self.ios[io].mergeable() {
+                    return Flow::Pay(frame(5, part, NONE));
+                }
                 if self.queues[q as usize].nomerges < 2 && self.plug_merge(c, part) {
                     self.charge(c, self.costs.merge);
                     return Flow::Pay(frame(9, part, NONE));
@@ -129,9 +140,21 @@ impl Sim {
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
                 }
+                if self.ios[io].is_flush()
+                    && let Some(flow) = self.insert_flush(rq, |pc| frame(pc, part, rq))
+                {
+                    return flow;
+                }
                 self.route(c, bio, part, rq)
             }
-            7 => self.route(c, bio, part, rq),
+            17 => self.route(c, bio, part, rq),
+            // The flush machinery has the request now; or it joined the dispatch list past the scheduler.
+            18 if self.knobs.flush_runs_inline => self.submit_bio(c, 9, bio, part, NONE),
+            18 | 19 => {
+                let hctx = self.queues[q as usize].map[c];
+                let run_async = !self.knobs.flush_runs_inline;
+                Flow::Call(frame(9, part, NONE), Frame::RunHwQueue { pc: 0, hctx, run_async })
+            }
             // The request is there already: one lock for the attempt to merge and the insertion (`blk_mq_merge_queue_io`).
             14 => {
                 let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
@@ -292,7 +315,7 @@ impl Sim {
             prio: io.prio,
             sector: b.sector,
             sectors: b.sectors,
-            segments: b.sectors.div_ceil(PAGE_SECTORS),
+            segments: segments(io.op, b.sectors),
             bio_first: bio,
             bio_last: bio,
             tag,
@@ -308,10 +331,15 @@ impl Sim {
             budget_word: 0,
             in_host: false,
             wbt: self.wbt_tracks(bio),
+            flush_seq: 0,
+            requeue_to: RequeueTo::default(),
+            in_sched: false,
             started: false,
             refused_ns: 0,
         };
-        self.stats.got_request(rq.queue, self.now);
+        if rq.sectors > 0 {
+            self.stats.got_request(rq.queue, self.now);
+        }
         self.rqs.add(rq)
     }
 
@@ -349,8 +377,8 @@ impl Sim {
     pub(crate) fn fits(&self, rq: u32, bio: u32) -> bool {
         let (r, b) = (&self.rqs[rq], &self.bios[bio]);
         let queue = &self.queues[r.queue as usize];
-        r.sectors + b.sectors <= queue.max_sectors
-            && r.segments + b.sectors.div_ceil(PAGE_SECTORS) <= queue.max_segments
+        r.sectors + b.sectors <= queue.max_sectors_of(r.op)
+            && r.segments + segments(r.op, b.sectors) <= queue.max_segments
     }
 
     /// Joins `bio` to `rq` and tells of it.
@@ -376,7 +404,7 @@ impl Sim {
         let r = &mut self.rqs[rq];
         let back = r.sector + u64::from(r.sectors) == extent.sector;
         r.sectors += extent.sectors;
-        r.segments += extent.sectors.div_ceil(PAGE_SECTORS);
+        r.segments += segments(r.op, extent.sectors);
         if back {
             let last = std::mem::replace(&mut r.bio_last, bio);
             self.bios[last].next = bio;

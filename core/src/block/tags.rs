@@ -27,6 +27,11 @@ impl Sim {
         let Some(sched_tags) = hctx.sched_tags else { return self.try_driver_tag(c, h) };
         let (q, extent) = (hctx.queue, self.bio_extent(bio));
         let shift = self.tags[sched_tags as usize].shift;
+        // Those that do not go through the scheduler are not limited by it.
+        let io = &self.ios[self.bios[bio].io];
+        if io.is_flush() && !self.knobs.flush_data_normal {
+            return self.take_tag(c, sched_tags as usize, u32::MAX);
+        }
         let shallow = self.ask(q, |sched, cx| sched.shallow_depth(cx, extent.op, extent.is_sync(), shift));
         self.take_tag(c, sched_tags as usize, shallow.unwrap_or(u32::MAX).max(1))
     }
@@ -75,7 +80,8 @@ impl Sim {
         let (id, hctx, bio) = (self.rqs[rq].id, self.rqs[rq].hctx, self.rqs[rq].bio_first);
         let Some(tag) = self.try_driver_tag(c, hctx) else { return false };
         self.rqs[rq].tag = tag;
-        let bio = self.ios[self.bios[bio].io].id;
+        // The flush request has no bio.
+        let bio = if bio == NONE { 0 } else { self.ios[self.bios[bio].io].id };
         self.emit(c, Kind::TagAlloc { rq: id, bio, hctx, tag });
         true
     }

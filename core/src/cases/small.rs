@@ -20,6 +20,7 @@ fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
         devices: vec![DeviceConfig::new(name, model)],
         workload: Workload::Batch(BatchScript {
             name: "iob".into(),
+            dsync: false,
             steps: vec![BatchStep::Cpu(1), BatchStep::Submit(ios), BatchStep::Wait],
         }),
     }

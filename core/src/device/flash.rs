@@ -7,7 +7,7 @@
 
 use super::{Command, Outbox};
 use crate::engine::rng::{self, Purpose};
-use crate::event::Stage;
+use crate::event::{Op, Stage};
 
 /// 4 KiB pages gathered in one program operation.
 const PROGRAM_PAGES: u32 = 16;
@@ -88,6 +88,9 @@ impl Flash {
         front: Stage,
         out: &mut Outbox,
     ) -> u64 {
+        if !command.has_data() {
+            return self.without_data(now, command, unit, front, out);
+        }
         let pages = u64::from(command.bytes.div_ceil(PAGE).max(1));
         let per_page = self.front_ns[usize::from(command.write())];
         let start = now.max(self.front_free_ns);
@@ -99,6 +102,25 @@ impl Flash {
         } else {
             self.read(ready, per_page, command, unit, out)
         }
+    }
+
+    /// A flush waits until all writes accepted before it have left the write buffer; a discard only changes the map.
+    /// Both then take as long as the acknowledgement of a write [E].
+    fn without_data(
+        &mut self,
+        now: u64,
+        command: &Command,
+        unit: usize,
+        front: Stage,
+        out: &mut Outbox,
+    ) -> u64 {
+        let ready = now.max(self.front_free_ns) + self.front_ns[1];
+        self.front_free_ns = ready;
+        out.stage(command.slot, front, unit, now, ready);
+        let from = if command.op == Op::Flush { ready.max(self.drained_ns) } else { ready };
+        let end = from + self.spec.write_ack_ns;
+        out.stage(command.slot, Stage::WriteBuffer, unit, ready, end);
+        end
     }
 
     fn read(&mut self, ready: u64, per_page: u64, command: &Command, unit: usize, out: &mut Outbox) -> u64 {
@@ -135,7 +157,8 @@ impl Flash {
         let per_page = self.drain_ns;
         self.drained_ns = self.drained_ns.max(now) + per_page * pages;
         let full_until = self.drained_ns.saturating_sub(per_page * BUFFER_PAGES);
-        let taken = ready.max(full_until);
+        // Past the buffer it is done when its own pages are.
+        let taken = if command.fua { self.drained_ns.max(ready) } else { ready.max(full_until) };
         // The front end's time for one page is part of the time to the acknowledgement.
         let end = taken + self.spec.write_ack_ns.saturating_sub(self.front_ns[1]);
         out.stage(command.slot, Stage::WriteBuffer, unit, ready, end);

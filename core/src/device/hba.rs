@@ -5,7 +5,7 @@
 
 use super::flash::{Flash, FlashSpec};
 use super::{Command, Model, Outbox};
-use crate::event::Stage;
+use crate::event::{Op, Stage};
 
 /// Bytes of a request frame fetched from the host.
 const FRAME_BYTES: u32 = 256;
@@ -76,6 +76,11 @@ impl Model for Hba {
         out.stage(command.slot, Stage::Firmware, engine, arrived, parsed);
         // Half of the fixed time on the way out to the members, half on the way back.
         let at_member = parsed + self.spec.fixed_ns / 2;
+        if command.op == Op::Flush {
+            // The adapter's cache has a battery: a flush need not reach the members.
+            out.done.push((parsed + self.spec.fixed_ns, command.slot));
+            return;
+        }
         let stripe_sectors = u64::from(self.spec.stripe / 512);
         let (mut sector, mut left) = (command.sector, command.bytes / 512);
         let mut parts = 0;
@@ -89,6 +94,7 @@ impl Model for Hba {
             let part = Command {
                 sector: local,
                 bytes: sectors * 512,
+                fua: false, // the battery is enough for that, too
                 // Members place their data independently of each other.
                 seed: command.seed ^ (u64::from(member) + 1) << 48,
                 ..command
@@ -101,7 +107,7 @@ impl Model for Hba {
             sector += u64::from(sectors);
             left -= sectors;
         }
-        self.pending[slot] = (parts, if command.write() { 0 } else { command.bytes });
+        self.pending[slot] = (parts, if command.op == Op::Read { command.bytes } else { 0 });
     }
 
     fn event(&mut self, now: u64, token: u32, out: &mut Outbox) {

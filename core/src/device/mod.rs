@@ -57,6 +57,11 @@ impl Command {
     pub(crate) fn write(&self) -> bool {
         self.op == Op::Write
     }
+
+    /// Whether data goes to or from the device; flushes and discards have none.
+    pub(crate) fn has_data(&self) -> bool {
+        matches!(self.op, Op::Read | Op::Write)
+    }
 }
 
 impl Outbox {

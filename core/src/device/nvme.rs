@@ -41,6 +41,9 @@ impl Model for Nvme {
             out.stage(command.slot, Stage::Link, 0, now, here);
             self.waiting[slot] = Waits::Data(command);
             out.timers.push((here, command.slot));
+        } else if !command.has_data() {
+            let end = self.flash.pass(now, &command, 0, Stage::Controller, out);
+            out.done.push((end, command.slot));
         } else {
             self.waiting[slot] = Waits::Link(command.bytes);
             let end = self.flash.pass(now, &command, 0, Stage::Controller, out);

@@ -2,6 +2,9 @@
 //!
 //! Sources: vendor figures and measurements named per row; `[E]` marks an estimate. The fixed time includes fetch,
 //! firmware and link of a 4 KiB read, so that a read at queue depth 1 takes `fixed + tR`.
+//!
+//! None of them has a volatile write cache: data-center SSDs keep their buffer through a power cut and report none, a
+//! RAID adapter's cache has a battery, and null_blk has none unless told to. A scenario can give a disk one.
 
 use super::flash::FlashSpec;
 use super::hba::HbaSpec;
@@ -24,6 +27,12 @@ pub struct Preset {
     pub nr_tags: u32,
     /// Default commands a LUN takes at once; `None` where there is no budget.
     pub queue_depth: Option<u32>,
+    /// It acknowledges writes from a cache that a power cut empties, so that `fsync` has to flush it.
+    pub write_cache: bool,
+    /// It writes past that cache when told to (FUA).
+    pub fua: bool,
+    /// A flush is refused while other commands are at the device (ATA without queued FLUSH).
+    pub flush_not_queued: bool,
 }
 
 impl Preset {
@@ -78,6 +87,9 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 1,
         nr_tags: 64,
         queue_depth: None,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
     },
     Preset {
         name: "p3700-800",
@@ -98,6 +110,9 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 0,
         nr_tags: 1023,
         queue_depth: None,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
     },
     Preset {
         name: "p4510-2t",
@@ -118,6 +133,9 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 0,
         nr_tags: 1023,
         queue_depth: None,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
     },
     Preset {
         name: "p4800x-375",
@@ -138,6 +156,9 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 0,
         nr_tags: 1023,
         queue_depth: None,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
     },
     Preset {
         name: "hba-r0-8ssd",
@@ -156,6 +177,9 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 1,
         nr_tags: 5089,
         queue_depth: Some(256),
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
     },
 ];
 

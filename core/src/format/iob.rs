@@ -3,10 +3,14 @@
 //! One step a line; blank lines and everything from a word that starts with `#` are ignored:
 //!
 //! ```text
+//! dsync                    first step only: the disks are opened with O_DSYNC, so writes ask for FUA
 //! cpu 1                    move the thread to CPU 1
 //! b r@100+4 w1@300+8       one io_submit call: read 4 KiB at KiB 100 of disk 0, write 8 KiB at KiB 300 of disk 1
 //! wb w@0+1280 w@1280+1280  writeback as a flusher thread sends it: asynchronous writes within one plug
 //! prio rt 0                I/O priority from here on: rt, be or idle, and for the first two a level from 0 (highest) to 7
+//! b d@0+1024               one BLKDISCARD call for each operation; such a line has no others
+//! b c@8+4                  the same, with writes as a journal writes its commit record (PREFLUSH and FUA)
+//! fsync                    of disk 0, when all that was submitted has completed ('fsync 1': of disk 1)
 //! wait                     until all that was submitted has completed
 //! sleep 500                microseconds
 //! ```
@@ -36,7 +40,7 @@ pub const CPUS_MAX: u16 = 8192;
 pub const TASK_NAME: &str = "iob";
 
 const SECTOR: u64 = 512;
-const KEYWORDS: [&str; 7] = ["cpu", "b", "wb", "wait", "sleep", "fsync", "prio"];
+const KEYWORDS: [&str; 8] = ["cpu", "b", "wb", "wait", "sleep", "fsync", "dsync", "prio"];
 
 /// A script that can be run, and what the user should know about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,18 +54,22 @@ pub struct Parsed {
 impl Parsed {
     /// Number of disks the script needs: the highest index used, plus one.
     pub fn devices(&self) -> u16 {
-        let ios = self.script.steps.iter().flat_map(|step| match step {
-            BatchStep::Submit(ios) | BatchStep::Writeback(ios) => ios.as_slice(),
-            _ => &[],
-        });
-        ios.map(|io| io.device + 1).max().unwrap_or(0)
+        let most = |step: &BatchStep| match step {
+            BatchStep::Submit(ios)
+            | BatchStep::Writeback(ios)
+            | BatchStep::Discard(ios)
+            | BatchStep::Commit(ios) => ios.iter().map(|io| io.device + 1).max(),
+            BatchStep::Fsync(disk) => Some(disk + 1),
+            BatchStep::Cpu(_) | BatchStep::Prio(_) | BatchStep::Wait | BatchStep::Sleep(_) => None,
+        };
+        self.script.steps.iter().filter_map(most).max().unwrap_or(0)
     }
 }
 
 /// Reads a batch script. All errors are reported at once, in line order, with the warnings among them.
 pub fn parse(text: &[u8]) -> Result<Parsed, Vec<Diagnostic>> {
     let text::Text { text, notes } = clean(text, TEXT_BYTES_MAX).map_err(|error| vec![error])?;
-    let mut reader = Reader { steps: Vec::new(), findings: Findings::default() };
+    let mut reader = Reader { dsync: false, steps: Vec::new(), findings: Findings::default() };
     notes.into_iter().for_each(|note| reader.findings.add(note));
     for (index, line) in text.lines().enumerate() {
         if reader.steps.len() >= STEPS_MAX {
@@ -76,13 +84,16 @@ pub fn parse(text: &[u8]) -> Result<Parsed, Vec<Diagnostic>> {
     if reader.findings.any_error() {
         return Err(reader.findings.into_vec());
     }
-    let script = BatchScript { name: TASK_NAME.into(), steps: reader.steps };
+    let script = BatchScript { name: TASK_NAME.into(), dsync: reader.dsync, steps: reader.steps };
     Ok(Parsed { script, warnings: reader.findings.into_vec() })
 }
 
 /// Writes a script so that [`parse`] gives it back (the name is not part of the text).
 pub fn print(script: &BatchScript) -> String {
     let mut out = String::new();
+    if script.dsync {
+        out.push_str("dsync\n");
+    }
     for step in &script.steps {
         match step {
             BatchStep::Cpu(cpu) => _ = write!(out, "cpu {cpu}"),
@@ -94,11 +105,19 @@ pub fn print(script: &BatchScript) -> String {
             BatchStep::Prio(prio) => print_prio(&mut out, *prio),
             BatchStep::Writeback(ios) => {
                 out.push_str("wb");
-                ios.iter().for_each(|io| print_io(&mut out, io));
+                ios.iter().for_each(|io| print_io(&mut out, 'w', io));
             }
+            BatchStep::Fsync(0) => out.push_str("fsync"),
+            BatchStep::Fsync(disk) => _ = write!(out, "fsync {disk}"),
             BatchStep::Submit(ios) => {
                 out.push('b');
-                ios.iter().for_each(|io| print_io(&mut out, io));
+                let letter = |io: &BatchIo| if io.op == Op::Read { 'r' } else { 'w' };
+                ios.iter().for_each(|io| print_io(&mut out, letter(io), io));
+            }
+            BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                out.push('b');
+                let letter = if matches!(step, BatchStep::Discard(_)) { 'd' } else { 'c' };
+                ios.iter().for_each(|io| print_io(&mut out, letter, io));
             }
         }
         out.push('\n');
@@ -106,13 +125,8 @@ pub fn print(script: &BatchScript) -> String {
     out
 }
 
-fn print_io(out: &mut String, io: &BatchIo) {
-    out.push_str(match io.op {
-        Op::Read => " r",
-        Op::Write => " w",
-        Op::Discard => " d",
-        Op::Flush => " f",
-    });
+fn print_io(out: &mut String, letter: char, io: &BatchIo) {
+    out.extend([' ', letter]);
     if io.device > 0 {
         _ = write!(out, "{}", io.device);
     }
@@ -182,6 +196,7 @@ fn decimal(word: &str, unit: u64) -> Option<u64> {
 }
 
 struct Reader {
+    dsync: bool,
     steps: Vec<BatchStep>,
     findings: Findings,
 }
@@ -199,14 +214,13 @@ impl Reader {
     }
 
     fn line(&mut self, index: usize, line: &str) {
-        if line.trim_start().starts_with('#') && line.contains("run with -d") {
+        if line.trim_start().starts_with('#') && line.contains("run with -d") && !self.dsync {
             self.warning(
                 index,
                 line,
                 "",
-                "The script asks for O_DSYNC (-d), so its writes carry FUA; FUA is not supported and the writes \
-                 are plain.",
-                "",
+                "The comment asks for O_DSYNC (-d); here the script itself has to.",
+                "Write 'dsync' as the first step.",
             );
         }
         let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
@@ -256,12 +270,26 @@ impl Reader {
                     ),
                 }
             }
-            "fsync" => self.error(
+            "fsync" => {
+                let disk = words.next();
+                match disk.map_or(Some(0), disk_number) {
+                    Some(disk) => self.steps.push(BatchStep::Fsync(disk)),
+                    None => self.error(
+                        index,
+                        line,
+                        disk.unwrap_or(keyword),
+                        format!("'fsync' needs no more than a disk number from 0 to {}.", DEVICES_MAX - 1),
+                        "Write 'fsync' for the first disk.",
+                    ),
+                }
+            }
+            "dsync" if self.steps.is_empty() => self.dsync = true,
+            "dsync" => self.error(
                 index,
                 line,
                 keyword,
-                "fsync is not supported yet: flush requests are not simulated.",
-                "Take the line out to run the rest.",
+                "'dsync' holds for the whole script.",
+                "Write it before all other steps.",
             ),
             other => {
                 let message = format!("Unknown step '{}'.", quote(other));
@@ -299,14 +327,35 @@ impl Reader {
                 Ok(io) => ios.push(io),
                 Err(why) => {
                     let message = format!("'{}': {why}", quote(op));
-                    self.error(index, line, op, message, "An operation is (r|w)[DISK]@OFFSET+LENGTH in KiB.");
+                    self.error(
+                        index,
+                        line,
+                        op,
+                        message,
+                        "An operation is (r|w|d|c)[DISK]@OFFSET+LENGTH in KiB.",
+                    );
                 }
             }
         }
         if writeback {
             return self.steps.push(BatchStep::Writeback(ios));
         }
-        self.steps.push(BatchStep::Submit(ios));
+        let all = |letter: char| ops.iter().all(|op| op.starts_with(letter));
+        if all('d') {
+            self.steps.push(BatchStep::Discard(ios));
+        } else if all('c') {
+            self.steps.push(BatchStep::Commit(ios));
+        } else if let Some(alone) = ops.iter().find(|op| op.starts_with(['d', 'c'])) {
+            self.error(
+                index,
+                line,
+                alone,
+                format!("'{}' is a call of its own.", quote(alone)),
+                "Write discards on a line of their own, and commit records, too.",
+            );
+        } else {
+            self.steps.push(BatchStep::Submit(ios));
+        }
     }
 }
 
@@ -318,21 +367,25 @@ fn place(index: usize, line: &str, at: &str) -> (u32, u32) {
     (number, column)
 }
 
+fn disk_number(word: &str) -> Option<u16> {
+    let digits = Some(word).filter(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
+    digits.parse().ok().filter(|n| usize::from(*n) < DEVICES_MAX)
+}
+
 fn io(word: &str) -> Result<BatchIo, String> {
     let (op, rest) = match word.split_at_checked(1) {
         Some(("r", rest)) => (Op::Read, rest),
-        Some(("w", rest)) => (Op::Write, rest),
-        _ => return Err("it starts neither with r nor with w.".into()),
+        Some(("w" | "c", rest)) => (Op::Write, rest),
+        Some(("d", rest)) => (Op::Discard, rest),
+        _ => return Err("it starts with none of r, w, d and c.".into()),
     };
     let (device, rest) = rest.split_once('@').ok_or("the '@' before the offset is missing.")?;
     let (offset, len) = rest.split_once('+').ok_or("the '+' before the length is missing.")?;
     let device = match device {
         "" => 0,
-        digits => Some(digits)
-            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|digits| digits.parse().ok())
-            .filter(|n| usize::from(*n) < DEVICES_MAX)
-            .ok_or_else(|| format!("the disk number must be 0 to {}.", DEVICES_MAX - 1))?,
+        digits => {
+            disk_number(digits).ok_or_else(|| format!("the disk number must be 0 to {}.", DEVICES_MAX - 1))?
+        }
     };
     let bytes = |word: &str, what: &str| {
         let bytes = decimal(word, 1024).ok_or_else(|| format!("the {what} is not a number of KiB."))?;

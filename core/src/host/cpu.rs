@@ -19,6 +19,8 @@ pub(crate) enum Runnable {
     Task(u16),
     /// A kblockd worker for the run work of this hctx.
     Work(u16),
+    /// A kblockd worker for the requeue work of this queue.
+    Requeue(u16),
 }
 
 impl Runnable {
@@ -26,11 +28,16 @@ impl Runnable {
         match self {
             Runnable::Task(t) => u32::from(t),
             Runnable::Work(h) => 1 << 16 | u32::from(h),
+            Runnable::Requeue(q) => 2 << 16 | u32::from(q),
         }
     }
 
     pub(crate) fn unpack(word: u32) -> Self {
-        if word >> 16 == 0 { Runnable::Task(word as u16) } else { Runnable::Work(word as u16) }
+        match word >> 16 {
+            0 => Runnable::Task(word as u16),
+            1 => Runnable::Work(word as u16),
+            _ => Runnable::Requeue(word as u16),
+        }
     }
 }
 
@@ -95,6 +102,12 @@ pub(crate) enum Frame {
     RunHwQueues { pc: u8, queue: u16, next: u16 },
     /// `blk_mq_run_work_fn` on a kworker.
     RunWork { pc: u8, hctx: u16 },
+    /// A call of a task that sleeps until its one I/O is done: `fsync`, BLKDISCARD. `nested`: inside another call.
+    SyncCall { pc: u8, io: u32, nested: bool },
+    /// `blk_flush_complete_seq` under the lock of the flush queue; `completing`: `rq` comes from the device.
+    FlushSeq { pc: u8, hctx: u16, list: u32, rq: u32, completing: bool },
+    /// `blk_mq_requeue_work` on a kworker.
+    RequeueWork { pc: u8, queue: u16, list: u32, rq: u32 },
     /// `blk_queue_bio`: a bio on the legacy path.
     QueueBio { pc: u8, bio: u32, rq: u32 },
     /// `blk_flush_plug_list`: requests of the legacy path, `depth` of them inserted in `queue`.
@@ -140,6 +153,9 @@ impl Frame {
             Frame::Complete { .. } => "blk_mq_complete_request",
             Frame::RunHwQueues { .. } => "blk_mq_run_hw_queues",
             Frame::RunWork { .. } => "blk_mq_run_work_fn",
+            Frame::SyncCall { .. } => "submit_bio_wait",
+            Frame::FlushSeq { .. } => "blk_flush_complete_seq",
+            Frame::RequeueWork { .. } => "blk_mq_requeue_work",
             Frame::QueueBio { .. } => "blk_queue_bio",
             Frame::FlushPlugList { .. } => "blk_flush_plug_list",
             Frame::RunQueue { .. } => "blk_run_queue",
@@ -267,7 +283,7 @@ impl Cpu {
         } else {
             match self.current {
                 Some(Runnable::Task(_)) => Context::Task,
-                Some(Runnable::Work(_)) => Context::Kworker,
+                Some(Runnable::Work(_) | Runnable::Requeue(_)) => Context::Kworker,
                 None => Context::Idle,
             }
         }

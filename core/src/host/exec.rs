@@ -161,6 +161,11 @@ impl Sim {
             Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
             Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
+            Frame::SyncCall { pc, io, nested } => self.sync_call(c, pc, io, nested),
+            Frame::FlushSeq { pc, hctx, list, rq, completing } => {
+                self.flush_seq(c, pc, hctx, list, rq, completing)
+            }
+            Frame::RequeueWork { pc, queue, list, rq } => self.requeue_work(c, pc, queue, list, rq),
             Frame::QueueBio { pc, bio, rq } => self.queue_bio(c, pc, bio, rq),
             Frame::FlushPlugList { pc, from_schedule, queue, list, depth } => {
                 self.flush_plug_list(c, pc, from_schedule, list, queue, depth)
@@ -211,6 +216,9 @@ impl Sim {
                 self.tasks[t as usize].state = TaskState::Running;
             }
             Runnable::Work(h) => cpu.stack.push(Frame::RunWork { pc: 0, hctx: h }),
+            Runnable::Requeue(queue) => {
+                cpu.stack.push(Frame::RequeueWork { pc: 0, queue, list: 0, rq: 0 });
+            }
         }
         self.charge(c, self.costs.context_switch);
         self.emit(c, Kind::ContextBegin);
@@ -249,7 +257,7 @@ impl Sim {
         let cpu = &self.cpus[c];
         match cpu.runq.front() {
             None => false,
-            Some(Runnable::Work(_)) => true,
+            Some(Runnable::Work(_) | Runnable::Requeue(_)) => true,
             Some(Runnable::Task(_)) => self.now - cpu.switched_in_ns >= SLICE_NS,
         }
     }
@@ -281,8 +289,8 @@ impl Sim {
         let queue = &mut self.cpus[c].runq;
         match what {
             Runnable::Task(_) => queue.push_back(what),
-            Runnable::Work(_) => {
-                let at = queue.iter().take_while(|r| matches!(r, Runnable::Work(_))).count();
+            Runnable::Work(_) | Runnable::Requeue(_) => {
+                let at = queue.iter().take_while(|r| !matches!(r, Runnable::Task(_))).count();
                 queue.insert(at, what);
             }
         }

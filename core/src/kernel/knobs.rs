@@ -225,6 +225,18 @@ choice! {
 }
 
 choice! {
+    /// Whether a pending flush waits while data of other flush sequences is at the device, up to 5 s (`blk_kick_flush`).
+    FlushDefer {
+        /// Only without a scheduler (until 4.20).
+        WithoutScheduler = "without-scheduler",
+        /// Only with one (5.0 to 5.8; the test was turned round by mistake).
+        WithScheduler = "with-scheduler",
+        /// Always (5.9 or 5.10 on).
+        Always = "always",
+    }
+}
+
+choice! {
     /// How many requests a run takes from the elevator before it sends them (`__blk_mq_do_dispatch_sched`).
     ElevatorDispatch {
         /// One, sent at once (until 5.8).
@@ -413,6 +425,9 @@ knobs! {
     /// Which direct I/Os plug their own bios (do_blockdev_direct_IO in 4.4, __blkdev_direct_IO since; all of them as
     /// recorded on 6.18).
     dio_plug: DioPlug,
+    /// A write call to a block device plugs its bios, and a synchronous one sleeps with that plug (blkdev_write_iter, until
+    /// 6.5).
+    write_plug: bool,
     /// Reads of pread and preadv carry REQ_SYNC, as submit_bio_wait sets it (__blkdev_direct_IO_simple, 5.17+).
     psync_sync: bool,
     /// A bio is compared with the requests of its ctx list when it already has a request and tag of its own, under the lock
@@ -522,6 +537,17 @@ knobs! {
     deadline_async_depth: DeadlineDepth,
     /// kyber's statistics and domains.
     kyber_stats: KyberStats,
+    /// Whether a pending flush waits while data of other flush sequences is at the device, up to 5 s (blk_kick_flush).
+    flush_defer: FlushDefer,
+    /// FUA writes that need no flush, and data of flush sequences, are normal requests: plug, scheduler, ctx lists
+    /// (blk_insert_flush returns false, 6.5+). Before, they went to hctx->dispatch.
+    flush_data_normal: bool,
+    /// A FUA write that needs no flush is issued at once by its submitter (blk_insert_flush, 5.16+). Before, each
+    /// submission of a flush or FUA write left the run of the hctx to a kworker.
+    flush_runs_inline: bool,
+    /// Without a scheduler, the requests of a flush sequence go through the ctx lists, with an I (blk_mq_requeue_work
+    /// until 4.14).
+    flush_through_ctx: bool,
     /// Disks can take the legacy path: one queue under q->queue_lock, served by the driver's request_fn (blk_queue_bio;
     /// until 4.20). Its plug follows plug_max and plug_flush_kib, which is 0 in 4.4: no size rule there.
     legacy_path: bool,

@@ -32,6 +32,7 @@ const K4_4: Knobs = Knobs {
     limited_plug_traced: false,
     aio_plug_above: 0,
     dio_plug: DioPlug::All,
+    write_plug: true,
     psync_sync: false,
     merge_after_request: true,
     sync_insert_inline: true,
@@ -83,6 +84,10 @@ const K4_4: Knobs = Knobs {
     deadline_next: DeadlineNext::BatchPointer,
     deadline_async_depth: DeadlineDepth::None,
     kyber_stats: KyberStats::Mean,
+    flush_defer: FlushDefer::WithoutScheduler,
+    flush_data_normal: false,
+    flush_runs_inline: false,
+    flush_through_ctx: true,
     legacy_path: true,
     bfq_queue_lock: true,
     q_on_remapped: true,
@@ -119,6 +124,7 @@ const K4_15: Knobs = Knobs {
     run_tests_pending: true,
     scsi_budget_first: true,
     elevator_has_work: true,
+    flush_through_ctx: false,
     ..K4_14
 };
 
@@ -151,6 +157,7 @@ const K5_4: Knobs = Knobs {
     legacy_path: false,
     elevator_before_direct: true,
     wbt_handover: true,
+    flush_defer: FlushDefer::WithScheduler,
     ..K4_19
 };
 
@@ -166,6 +173,7 @@ const K5_10: Knobs = Knobs {
     elevator_queued: true,
     rq_merge_traced: true,
     dio_lock: DioLock::Shared,
+    flush_defer: FlushDefer::Always,
     ..K5_4
 };
 
@@ -206,6 +214,7 @@ const K5_17: Knobs = Knobs {
     batch_tags: true,
     hctx_counters: false,
     deadline_prio: DeadlinePrio::Ageing,
+    flush_runs_inline: true,
     ..K5_14
 };
 
@@ -225,6 +234,8 @@ const K6_6: Knobs = Knobs {
     last_looks_ahead: false,
     deadline_next: DeadlineNext::Position,
     deadline_async_depth: DeadlineDepth::ThreeQuartersOfWord,
+    flush_data_normal: true,
+    write_plug: false,
     ..K6_1
 };
 

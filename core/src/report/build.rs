@@ -146,6 +146,7 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
         delayed_runs: q.delayed_runs,
         tag_waits: q.tag_waits,
         wbt_waits: q.wbt_waits,
+        flushes: q.flushes,
     }
 }
 

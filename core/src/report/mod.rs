@@ -126,6 +126,8 @@ pub struct QueueReport {
     pub tag_waits: u64,
     /// Asynchronous writes and discards that wbt let wait.
     pub wbt_waits: u64,
+    /// Flush requests completed; they count in no other number of requests.
+    pub flushes: u64,
 }
 
 /// Mean times between letters, ns, as btt names them.

@@ -92,7 +92,7 @@ impl Level {
 /// What the block layer saw of one queue.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct QueueStats {
-    /// Requests between G and C, and between D and C.
+    /// Requests between G and C, and between D and C. Flushes are in none of these numbers but their own.
     pub allocated: Level,
     pub in_flight: Level,
     pub requests: u64,
@@ -112,6 +112,8 @@ pub(crate) struct QueueStats {
     pub tag_waits: u64,
     /// Bios that wbt let wait.
     pub wbt_waits: u64,
+    /// Flush requests completed.
+    pub flushes: u64,
     /// Calls that armed a delayed run of all hctxs.
     pub delayed_runs: u64,
 }
@@ -180,6 +182,11 @@ impl Stats {
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].in_flight.add(now_ns);
+    }
+
+    /// The device refused a command that was issued.
+    pub(crate) fn took_back(&mut self, queue: u16, now_ns: u64) {
+        self.queues[queue as usize].in_flight.remove(now_ns);
     }
 
     /// The driver put a request back after its D.

@@ -8,6 +8,8 @@ const TAGS_MAX: u32 = 16_384;
 const RECORDED_MAX: usize = 100_000;
 /// Segments of a request (BLK_MAX_SEGMENTS).
 const MAX_SEGMENTS: u32 = 128;
+/// Default and largest discard_max_bytes (UINT_MAX in sectors, as a bio counts bytes in 32 bits).
+const DISCARD_MAX_BYTES: u64 = 4_294_966_784;
 
 /// `wbt_lat_usec` of rotating and of other disks (wbt_default_latency_nsec), us.
 const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
@@ -174,6 +176,31 @@ impl Builder<'_> {
         check((4..=65_536).contains(&max_sectors_kb), &field("max_sectors_kb"), || {
             "must be from 4 to 65536".into()
         })?;
+        let max_segments = config.max_segments.unwrap_or(MAX_SEGMENTS);
+        check((1..=65_535).contains(&max_segments), &field("max_segments"), || {
+            "must be from 1 to 65535".into()
+        })?;
+        let granularity = config.discard_granularity.unwrap_or(512);
+        check(granularity >= 512 && granularity % 512 == 0, &field("discard_granularity"), || {
+            "must be a multiple of 512 bytes".into()
+        })?;
+        let discard_max_bytes = config.discard_max_bytes.unwrap_or(DISCARD_MAX_BYTES);
+        check(
+            (u64::from(granularity)..=DISCARD_MAX_BYTES).contains(&discard_max_bytes),
+            &field("discard_max_bytes"),
+            || format!("must be from discard_granularity to {DISCARD_MAX_BYTES}"),
+        )?;
+        let write_cache =
+            config.write_cache.map_or(preset.write_cache, |cache| cache == WriteCache::WriteBack);
+        let flush_not_queued = config.flush_not_queued.unwrap_or(preset.flush_not_queued) && path == Path::Mq;
+        if write_cache && path == Path::Legacy {
+            self.warnings
+                .push(format!("{name}: flushes are not modelled on the legacy path, and are dropped"));
+        }
+        let write_cache = write_cache && path == Path::Mq;
+        if flush_not_queued && driver == Driver::Nvme {
+            self.warnings.push(format!("{name}: NVMe queues its flushes; flush_not_queued has no effect"));
+        }
         let size = config.size.unwrap_or(preset.size);
         check((65_536..=1 << 50).contains(&size), &field("size"), || {
             "must be from 64 KiB to 1 PiB, in bytes".into()
@@ -229,7 +256,7 @@ impl Builder<'_> {
             let polled = i >= interrupts;
             let map = if polled { &poll_map } else { &map };
             let first_ctx = first_ctx + if polled { u32::from(nr_cpus) } else { 0 };
-            self.hctx(q, i, first_hctx + i, tags, map, name);
+            self.hctx(q, i, first_hctx + i, tags, map, name, write_cache);
             if let Some(hctx) = self.hctxs.last_mut() {
                 (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
             }
@@ -293,7 +320,16 @@ impl Builder<'_> {
             host_tags,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
-            max_segments: MAX_SEGMENTS,
+            max_segments,
+            max_discard_sectors: (discard_max_bytes / 512) as u32,
+            discard_granularity: granularity / 512,
+            write_cache,
+            fua: write_cache && config.fua.unwrap_or(preset.fua),
+            flush_not_queued: flush_not_queued && driver != Driver::Nvme,
+            in_device: 0,
+            flush_in_device: false,
+            device_blocked: false,
+            requeue: Requeue::default(),
             nomerges: config.nomerges,
             rq_affinity: config.rq_affinity,
             rotational,
@@ -311,7 +347,6 @@ impl Builder<'_> {
             request_line,
             stack: None,
             wbt,
-            write_cache: false,
         });
         let default_dev = match driver {
             Driver::Stacked => unreachable!("a stacked disk has no driver"),
@@ -431,7 +466,8 @@ impl Builder<'_> {
         self.tags.len() as u16 - 1
     }
 
-    fn hctx(&mut self, q: u16, i: u16, h: u16, tags: u16, map: &[u16], name: &str) {
+    #[allow(clippy::too_many_arguments)] // what an hctx is made of
+    fn hctx(&mut self, q: u16, i: u16, h: u16, tags: u16, map: &[u16], name: &str, write_cache: bool) {
         let cpus: Vec<u16> = (0..map.len() as u16).filter(|&c| map[c as usize] == h).collect();
         let at = Site::Hctx(h);
         let words = map.len().div_ceil(CTX_MAP_BITS as usize);
@@ -449,6 +485,10 @@ impl Builder<'_> {
         let active_line =
             self.object("hctx->nr_active", format!("hctx[{i}]->nr_active ({name})"), ObjectKind::Line, at);
         let sq_lock = self.object("nvmeq lock", format!("nvmeq[{i}] lock ({name})"), ObjectKind::Lock, at);
+        let fq = write_cache.then(|| {
+            let text = format!("hctx[{i}]->fq->mq_flush_lock ({name})");
+            FlushQueue::new(self.object("fq->mq_flush_lock", text, ObjectKind::Lock, at))
+        });
         self.topology.hctxs.push(topology::Hctx { queue: q, index: i, cpus: cpus.clone() });
         let irq_cpu = cpus.first().copied().unwrap_or(0);
         self.hctxs.push(Hctx {
@@ -482,6 +522,7 @@ impl Builder<'_> {
             unrung: VecDeque::new(),
             work_target: 0,
             irq_cpu,
+            fq,
         });
     }
 }

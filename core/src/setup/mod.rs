@@ -5,7 +5,10 @@ mod schedulers;
 mod stacks;
 mod tasks;
 
-use crate::block::{CTX_MAP_BITS, Ctx, Driver, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Tags, Wbt, Work};
+use crate::block::{
+    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Tags, Wbt,
+    Work,
+};
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
@@ -14,12 +17,14 @@ use crate::event::{Log, ObjectId, Op, Prio, Sleep};
 use crate::host::{Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
 use crate::report::Stats;
-use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError};
+use crate::scenario::{
+    DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError, WriteCache,
+};
 use crate::sim::Sim;
 use crate::topology::{self, ObjectKind, Site, Topology};
 use crate::workload::file_lock::{FILE_SYSTEMS, FileLock};
 use crate::workload::task::{JobState, Program, Task, TaskState};
-use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Workload};
+use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

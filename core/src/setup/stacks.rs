@@ -25,6 +25,7 @@ impl Builder<'_> {
         let stack = self.stack(config, &mut Vec::new())?;
         let q = self.queues.len() as u16;
         let sectors = stack.sectors();
+        let write_cache = stack.flushes.is_some();
         // Not used by any step: a bio-based queue has neither requests nor a lock on the way.
         let line = 0;
         self.queues.push(Queue {
@@ -53,7 +54,15 @@ impl Builder<'_> {
             queue_lock: line,
             stack: Some(stack),
             wbt: None,
-            write_cache: false,
+            max_discard_sectors: MAX_SECTORS,
+            discard_granularity: 1,
+            write_cache,
+            fua: write_cache,
+            flush_not_queued: false,
+            in_device: 0,
+            flush_in_device: false,
+            device_blocked: false,
+            requeue: Requeue::default(),
             elevator: None,
             legacy: None,
             request_line: line,
@@ -100,6 +109,7 @@ impl Builder<'_> {
         })?;
         above.push(&config.name);
         let mut sized = Vec::with_capacity(members.len());
+        let mut flushes = None;
         for (i, member) in members.iter().enumerate() {
             check(!members[..i].contains(member), &field("members"), || {
                 format!("'{member}' is named twice")
@@ -113,15 +123,25 @@ impl Builder<'_> {
                     known: all.iter().map(|d| d.name.as_str()).collect::<Vec<_>>().join(", "),
                 });
             };
-            let sectors = match preset(&below.model) {
-                Some(preset) => below.size.unwrap_or(preset.size) / 512,
-                None => self.stack(below, above)?.sectors(),
+            let (sectors, cached) = match preset(&below.model) {
+                Some(preset) => {
+                    let given = below.write_cache.map(|cache| cache == WriteCache::WriteBack);
+                    let mq = below.path.unwrap_or_default() == Path::Mq;
+                    (below.size.unwrap_or(preset.size) / 512, mq && given.unwrap_or(preset.write_cache))
+                }
+                None => {
+                    let stack = self.stack(below, above)?;
+                    (stack.sectors(), stack.flushes.is_some())
+                }
             };
             sized.push((q as u16, sectors));
+            if cached {
+                flushes = flushes.or(Some(q as u16));
+            }
         }
         above.pop();
         if !raid0 {
-            return Ok(Stack { layout: Layout::Linear, members: sized });
+            return Ok(Stack { layout: Layout::Linear, members: sized, flushes });
         }
         // One zone: what the larger members have more is not used.
         let chunk = chunk_kb * 2;
@@ -131,6 +151,6 @@ impl Builder<'_> {
         for (_, sectors) in &mut sized {
             *sectors = used;
         }
-        Ok(Stack { layout: Layout::Raid0 { chunk }, members: sized })
+        Ok(Stack { layout: Layout::Raid0 { chunk }, members: sized, flushes })
     }
 }

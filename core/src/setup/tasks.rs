@@ -29,7 +29,25 @@ impl Builder<'_> {
                         BatchStep::Prio(prio) => {
                             check(prio.level < 8, &field, || "priority levels are 0 to 7".into())?;
                         }
-                        BatchStep::Submit(ios) | BatchStep::Writeback(ios) => {
+                        BatchStep::Fsync(disk) => {
+                            check(usize::from(*disk) < self.queues.len(), &field, || {
+                                format!("there is no disk {disk}")
+                            })?;
+                        }
+                        BatchStep::Submit(ios)
+                        | BatchStep::Writeback(ios)
+                        | BatchStep::Discard(ios)
+                        | BatchStep::Commit(ios) => {
+                            let fits = |op| match step {
+                                BatchStep::Discard(_) => op == Op::Discard,
+                                BatchStep::Commit(_) | BatchStep::Writeback(_) => op == Op::Write,
+                                _ => matches!(op, Op::Read | Op::Write),
+                            };
+                            check(ios.iter().all(|io| fits(io.op)), &field, || {
+                                String::from(
+                                    "submit reads and writes, discard discards, commit and writeback write",
+                                )
+                            })?;
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {
                                     return Err(wrong(field, format!("there is no disk {}", io.device)));
@@ -137,12 +155,18 @@ impl Builder<'_> {
         for (name, ns) in times {
             check(ns <= DURATION_MAX_NS, &field(name), || format!("must be at most {DURATION_MAX_NS} ns"))?;
         }
+        let flushes = job.fsync > 0 || job.end_fsync || job.dsync;
+        if flushes && !job.files.iter().any(|&file| self.queues[file as usize].write_cache) {
+            self.warnings.push(field(
+                "fsync and sync flush nothing, as its disks have no volatile write cache (write_cache = \"write back\" gives one)",
+            ));
+        }
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }
         if job.hipri && !self.polls(job) {
             self.warnings.push(field(
-                "polled completions (hipri) need direct I/O and disks with poll_queues; interrupts are used",
+                "polled completions (hipri) need direct I/O without fsync and trim, and disks with poll_queues; interrupts are used",
             ));
         }
         check(job.prio.level < 8 && job.cmdprio.level < 8, &field("prio"), || "levels are 0 to 7".into())?;
@@ -155,10 +179,11 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Whether a job's completions are polled for.
+    /// Whether a job's completions are polled for; not those of a job that also makes calls that sleep.
     fn polls(&self, job: &JobSpec) -> bool {
+        let sleeps = job.fsync > 0 || job.end_fsync || job.dsync || job.trim != Trim::None;
         let has = |&disk: &u16| !self.queues[disk as usize].poll_map.is_empty();
-        job.hipri && job.direct && job.files.iter().all(has)
+        job.hipri && job.direct && !sleeps && job.files.iter().all(has)
     }
 
     /// The locks of a task's files on those of its disks that carry a file system.
@@ -276,6 +301,9 @@ impl Builder<'_> {
                 since_think: 0,
                 draining: false,
                 step: 0,
+                call: 0,
+                unsynced: 0,
+                block: (0, 0, 0),
             },
         }
     }

@@ -1,10 +1,9 @@
 //! The batch thread: exact `io_submit` calls, one line of the script each.
 
-use crate::event::Kind;
-use crate::event::Sleep;
+use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
-use crate::workload::{BatchStep, Workload};
+use crate::workload::{BatchIo, BatchStep, Workload};
 
 impl Sim {
     pub(crate) fn batch(&mut self, c: usize, pc: u8) -> Flow {
@@ -43,7 +42,7 @@ impl Sim {
                     }
                     Some(BatchStep::Writeback(ios)) => {
                         for io in ios {
-                            self.prepare(t, io.device, io.op, io.offset, io.len);
+                            self.prepare(t, io.device, io.op, io.offset, io.len, false);
                             self.make_asynchronous(t);
                             self.tasks[t].program.ios += 1;
                         }
@@ -51,9 +50,22 @@ impl Sim {
                         self.set_mode(c, Mode::System);
                         Flow::Call(frame(0), Frame::IoSubmit { pc: 0, next: 0 })
                     }
+                    // As the tool does, it waits for what is in flight first.
+                    Some(BatchStep::Fsync(_)) if self.tasks[t].in_flight > 0 => {
+                        self.tasks[t].program.step -= 1;
+                        Flow::Go(frame(4))
+                    }
+                    Some(BatchStep::Fsync(disk)) => {
+                        let io = self.new_fsync(t, *disk);
+                        Flow::Call(frame(6), Frame::SyncCall { pc: 0, io, nested: false })
+                    }
+                    Some(BatchStep::Discard(_) | BatchStep::Commit(_)) => {
+                        self.tasks[t].program.call = 0;
+                        Flow::Go(frame(7))
+                    }
                     Some(BatchStep::Submit(ios)) => {
                         for io in ios {
-                            self.prepare(t, io.device, io.op, io.offset, io.len);
+                            self.prepare(t, io.device, io.op, io.offset, io.len, script.dsync);
                             self.tasks[t].program.ios += 1;
                         }
                         self.charge(c, self.costs.fio_user);
@@ -93,6 +105,29 @@ impl Sim {
                 self.tasks[t].wants = self.tasks[t].in_flight;
                 Flow::Sleep(frame(5), Sleep::Io)
             }
+            6 => Flow::Pay(frame(0)),
+            // One call for each extent.
+            7 => {
+                let at = self.tasks[t].program.step as usize - 1;
+                let Some(BatchStep::Discard(extents) | BatchStep::Commit(extents)) = script.steps.get(at)
+                else {
+                    unreachable!("step {at} is made of such calls");
+                };
+                let Some(&BatchIo { op, device, offset, len }) =
+                    extents.get(self.tasks[t].program.call as usize)
+                else {
+                    return Flow::Go(frame(0));
+                };
+                self.tasks[t].program.call += 1;
+                self.tasks[t].program.ios += 1;
+                let io = if op == Op::Discard {
+                    self.new_discard(t, device, offset, len)
+                } else {
+                    self.new_commit(t, device, offset, len)
+                };
+                Flow::Call(frame(8), Frame::SyncCall { pc: 0, io, nested: false })
+            }
+            8 => Flow::Pay(frame(7)),
             _ => {
                 self.task_exit(t);
                 Flow::Ret(0)

@@ -5,7 +5,7 @@ use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
-use crate::workload::{Amount, Engine, JobSpec, Pattern, Workload};
+use crate::workload::{Amount, Engine, JobSpec, Pattern, Trim, Workload};
 use std::sync::Arc;
 
 /// The processes' user time varies by this much, per cent, so that a closed loop of constant times does not lock into
@@ -17,11 +17,14 @@ mod pc {
     pub(super) const START: u8 = 0;
     pub(super) const NEXT: u8 = 1;
     pub(super) const PREPARED: u8 = 2;
+    pub(super) const TRIMMED: u8 = 3;
+    pub(super) const SYNCED: u8 = 4;
     pub(super) const SUBMIT: u8 = 10;
     pub(super) const SUBMITTED: u8 = 12;
     pub(super) const REAP: u8 = 20;
     pub(super) const WAIT: u8 = 21;
     pub(super) const REAPED: u8 = 22;
+    pub(super) const WAITED: u8 = 23;
     pub(super) const TURN: u8 = 25;
     pub(super) const END: u8 = 30;
 }
@@ -99,9 +102,21 @@ impl Sim {
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
-                self.touch(c, self.tasks[t].ring_line);
                 self.file_unlock(c, t);
                 self.tasks[t].plug.active = false;
+                // A write call on a file opened with O_DSYNC flushes before it returns (generic_write_sync).
+                if job.engine == Engine::Psync && job.dsync {
+                    let written =
+                        self.tasks[t].ring.front().map(|&io| &self.ios[io]).filter(|io| io.op == Op::Write);
+                    if let Some(disk) = written.map(|io| io.queue) {
+                        let io = self.new_fsync(t, disk);
+                        return Flow::Call(frame(pc::WAITED), Frame::SyncCall { pc: 0, io, nested: true });
+                    }
+                }
+                self.fio(c, pc::WAITED)
+            }
+            pc::WAITED => {
+                self.touch(c, self.tasks[t].ring_line);
                 if job.engine == Engine::Psync {
                     self.charge(c, self.costs.syscall / 2);
                 }
@@ -121,12 +136,27 @@ impl Sim {
                 self.charge(c, self.costs.fio_user / 2 * n);
                 Flow::Pay(frame(pc::NEXT))
             }
+            pc::SYNCED => Flow::Pay(frame(pc::NEXT)),
+            pc::TRIMMED => {
+                self.set_mode(c, Mode::User);
+                if job.trim == Trim::BeforeWrite {
+                    return self.fio_write(c, t, job);
+                }
+                self.charge(c, self.costs.fio_user);
+                Flow::Pay(frame(pc::NEXT))
+            }
             // A rate's turn has come, or a completion.
             pc::TURN => {
                 self.tasks[t].wants = 0;
                 Flow::Go(frame(if self.tasks[t].ring.is_empty() { pc::NEXT } else { pc::REAP }))
             }
             _ => {
+                let call = self.tasks[t].program.call as usize;
+                if let Some(&disk) = job.files.get(call).filter(|_| job.end_fsync && job.rwmixread < 100) {
+                    self.tasks[t].program.call += 1;
+                    let io = self.new_fsync(t, disk);
+                    return Flow::Call(frame(pc::END), Frame::SyncCall { pc: 0, io, nested: false });
+                }
                 self.task_exit(t);
                 Flow::Ret(0)
             }
@@ -155,6 +185,18 @@ impl Sim {
                 (0, _) => pc::REAP,
                 _ => pc::SUBMIT,
             }));
+        }
+        if job.fsync > 0 && self.tasks[t].program.unsynced >= job.fsync {
+            // The calls go in order: what is prepared is handed over first, but not waited for.
+            if prepared > 0 {
+                return Flow::Go(frame(pc::SUBMIT));
+            }
+            self.tasks[t].program.unsynced = 0;
+            let io = self.new_fsync(t, self.tasks[t].program.block.0);
+            return Flow::Call(frame(pc::SYNCED), Frame::SyncCall { pc: 0, io, nested: false });
+        }
+        if job.trim != Trim::None && prepared > 0 {
+            return Flow::Go(frame(pc::SUBMIT)); // a discard is a call of its own
         }
         if in_flight + prepared >= job.iodepth {
             self.tasks[t].program.draining = true;
@@ -245,21 +287,44 @@ impl Sim {
         }
         program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
-        self.prepare(t, file, if write { Op::Write } else { Op::Read }, start + block * u64::from(len), len);
-        let share = u64::from(job.cmdprio_percentage[dir]);
+        let offset = start + block * u64::from(len);
+        program.block = (file, offset, len);
+        let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
+        let half = u64::from(self.costs.fio_user / 2);
+        self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);
+        if write && job.trim != Trim::None {
+            let io = self.new_discard(t, file, offset, len);
+            return Flow::Call(frame(pc::TRIMMED), Frame::SyncCall { pc: 0, io, nested: false });
+        }
+        if write {
+            return self.fio_write(c, t, job);
+        }
+        self.prepare(t, file, Op::Read, offset, len, false);
+        self.fio_marks(t, job, false);
+        self.fio(c, pc::PREPARED)
+    }
+
+    fn fio_write(&mut self, c: usize, t: usize, job: &JobSpec) -> Flow {
+        let (disk, offset, len) = self.tasks[t].program.block;
+        self.prepare(t, disk, Op::Write, offset, len, job.dsync);
+        self.fio_marks(t, job, true);
+        self.tasks[t].program.unsynced += 1;
+        self.fio(c, pc::PREPARED)
+    }
+
+    /// The I/O just prepared gets what is special about it: another priority, or nobody who waits for it.
+    fn fio_marks(&mut self, t: usize, job: &JobSpec, write: bool) {
+        let key = (t as u64) << 40 | self.tasks[t].program.ios;
+        let share = u64::from(job.cmdprio_percentage[usize::from(write)]);
         if share > 0
             && rng::below(self.seed, Purpose::CmdPrio, key, 100) < share
             && let Some(&io) = self.tasks[t].prepared.back()
         {
             self.ios[io].prio = job.cmdprio;
         }
-        if write && !job.direct {
+        if write && !job.direct && !job.dsync {
             self.make_asynchronous(t);
         }
-        let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
-        let half = u64::from(self.costs.fio_user / 2);
-        self.charge_long(c, half * (100 - USER_JITTER_PERCENT + jitter) / 100);
-        self.fio(c, pc::PREPARED)
     }
 
     /// First byte and length of a process's region of a disk.

@@ -49,6 +49,19 @@ pub enum Pattern {
     Random,
 }
 
+/// Whether a job discards blocks (`rw=trim`, `rw=trimwrite`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trim {
+    /// It does not.
+    #[default]
+    None,
+    /// Instead of writing.
+    Only,
+    /// Each block before it writes it.
+    BeforeWrite,
+}
+
 /// A place or length inside a file: bytes or percent of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -144,6 +157,14 @@ pub struct JobSpec {
     pub cmdprio_percentage: [u8; 2],
     /// Priority of those (`cmdprio_class`, `cmdprio`).
     pub cmdprio: Prio,
+    /// What the writes are.
+    pub trim: Trim,
+    /// `fsync` after so many writes; 0: never.
+    pub fsync: u32,
+    /// `fsync` at the end.
+    pub end_fsync: bool,
+    /// The disks are opened with O_SYNC or O_DSYNC: writes ask for FUA.
+    pub dsync: bool,
 }
 
 impl Default for JobSpec {
@@ -187,6 +208,10 @@ impl Default for JobSpec {
             prio: Prio::default(),
             cmdprio_percentage: [0; 2],
             cmdprio: Prio { class: PrioClass::Rt, level: 0 },
+            trim: Trim::None,
+            fsync: 0,
+            end_fsync: false,
+            dsync: false,
         }
     }
 }
@@ -242,6 +267,9 @@ mod pair {
 pub struct BatchScript {
     /// Task name shown in the log.
     pub name: String,
+    /// The disks are opened with O_DSYNC: writes ask for FUA.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dsync: bool,
     /// Steps in order.
     pub steps: Vec<BatchStep>,
 }
@@ -262,6 +290,12 @@ pub enum BatchStep {
     Wait,
     /// Sleep, ns.
     Sleep(u64),
+    /// `fsync` of this disk, when all that was submitted has completed.
+    Fsync(u16),
+    /// One BLKDISCARD call for each; each sleeps until it is done.
+    Discard(Vec<BatchIo>),
+    /// Writes as a journal writes its commit record: each after a flush, past the cache, and waited for.
+    Commit(Vec<BatchIo>),
 }
 
 /// One I/O of a batch.

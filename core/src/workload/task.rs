@@ -3,7 +3,7 @@
 use crate::block::{Bio, Io, IoContext, Layout, NONE, Plug, WbtTurn};
 use crate::engine::agenda::Timed;
 use crate::event::{Extent, Flags, Kind, Op, Prio, Sleep, TaskId};
-use crate::host::{Flow, Frame};
+use crate::host::{Flow, Frame, Mode};
 use crate::kernel::DioPlug;
 use crate::sim::Sim;
 use crate::workload::Engine;
@@ -74,6 +74,12 @@ pub(crate) struct Program {
     pub draining: bool,
     /// Next step of a batch script.
     pub step: u32,
+    /// Next discard of the step; next disk of the `fsync`s at the end.
+    pub call: u32,
+    /// Writes since the last `fsync`.
+    pub unsynced: u32,
+    /// The block under way: (disk, first byte, bytes).
+    pub block: (u16, u64, u32),
 }
 
 /// A job section (or the batch script) as a whole.
@@ -93,15 +99,38 @@ impl Sim {
         }
     }
 
-    /// Makes an I/O ready to be handed over.
-    pub(crate) fn prepare(&mut self, t: usize, queue: u16, op: Op, offset: u64, len: u32) {
+    /// Makes an I/O ready to be handed over; writes of a file opened with O_DSYNC ask for FUA.
+    pub(crate) fn prepare(&mut self, t: usize, queue: u16, op: Op, offset: u64, len: u32, dsync: bool) {
+        let fua = if dsync && op == Op::Write { Flags::FUA } else { Flags::NONE };
+        let io = self.new_io(t, queue, op, fua, offset, len.max(512));
+        self.ios[io].polled = self.tasks[t].polls;
+        self.tasks[t].prepared.push_back(io);
+    }
+
+    /// `fsync` of a disk: a bio without data that asks for a flush (`blkdev_issue_flush`).
+    pub(crate) fn new_fsync(&mut self, t: usize, queue: u16) -> u32 {
+        self.new_io(t, queue, Op::Write, Flags::PREFLUSH, 0, 0)
+    }
+
+    /// The write of a journal's commit record (REQ_PREFLUSH and REQ_FUA).
+    pub(crate) fn new_commit(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
+        self.new_io(t, queue, Op::Write, Flags::PREFLUSH.and(Flags::FUA), offset, len.max(512))
+    }
+
+    /// BLKDISCARD of a part of a disk.
+    pub(crate) fn new_discard(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
+        self.new_io(t, queue, Op::Discard, Flags::NONE, offset, len.max(512))
+    }
+
+    fn new_io(&mut self, t: usize, queue: u16, op: Op, also: Flags, offset: u64, len: u32) -> u32 {
         self.next_bio += 1;
-        let Extent { mut flags, .. } = Extent::new(op, 0, 0);
+        let Extent { flags, .. } = Extent::new(op, 0, 0);
+        let mut flags = flags.and(also);
         if self.knobs.psync_sync && self.engine(t) == Engine::Psync {
             flags = flags.and(Flags::SYNC);
         }
-        let io = self.ios.add(Io {
-            polled: self.tasks[t].polls,
+        self.ios.add(Io {
+            polled: false,
             id: self.next_bio,
             task: t as TaskId,
             queue,
@@ -109,13 +138,59 @@ impl Sim {
             flags,
             prio: self.tasks[t].prio,
             sector: offset / 512,
-            sectors: len.div_ceil(512).max(1),
+            sectors: len.div_ceil(512),
             pending: 1,
             start_ns: self.now,
             issued_ns: 0,
             done_ns: 0,
-        });
-        self.tasks[t].prepared.push_back(io);
+            call: false,
+            dropped: false,
+        })
+    }
+
+    /// Hands over one I/O and sleeps until it is done (`submit_bio_wait`). BLKDISCARD plugs its bios, and the sleep flushes
+    /// that plug.
+    pub(crate) fn sync_call(&mut self, c: usize, pc: u8, io: u32, nested: bool) -> Flow {
+        let t = self.current_task(c);
+        let frame = |pc| Frame::SyncCall { pc, io, nested };
+        match pc {
+            0 => {
+                self.set_mode(c, Mode::System);
+                if !nested {
+                    self.emit(c, Kind::SyscallEnter { count: 1 });
+                    self.charge(c, self.costs.syscall / 2);
+                }
+                self.ios[io].call = true;
+                self.ios[io].start_ns = self.now;
+                self.charge(c, self.costs.dio);
+                Flow::Pay(frame(1))
+            }
+            1 => {
+                let i = &self.ios[io];
+                let (queue, sector, sectors) = (i.queue, i.sector, i.sectors);
+                self.tasks[t].plug.active = i.op == Op::Discard;
+                let bio = self.bios.add(Bio { io, queue, sector, sectors, q_ns: self.now, next: NONE });
+                Flow::Call(frame(2), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
+            }
+            2 => {
+                self.ios[io].issued_ns = self.now;
+                if self.tasks[t].plug.list.is_empty() {
+                    return Flow::Go(frame(3));
+                }
+                let flush = Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 };
+                Flow::Call(frame(3), flush)
+            }
+            3 if self.ios[io].done_ns == 0 => Flow::Sleep(frame(3), Sleep::Io),
+            _ => {
+                self.tasks[t].plug.active = false;
+                self.take_note(c, t, io);
+                if !nested {
+                    self.emit(c, Kind::SyscallExit);
+                    self.charge(c, self.costs.syscall / 2);
+                }
+                Flow::Ret(0)
+            }
+        }
     }
 
     /// The I/O prepared last is writeback: nobody waits for it.
@@ -206,9 +281,11 @@ impl Sim {
                 let lasts = self.engine(t) == Engine::Psync && self.outer_plug(t, io);
                 if next == 0 && self.tasks[t].plug.active && !lasts {
                     self.tasks[t].plug.active = false;
+                    // A synchronous write sleeps inside blkdev_write_iter.
+                    let from_schedule = self.engine(t) == Engine::Psync && self.write_plug(t);
                     return Flow::Call(
                         frame(8, next),
-                        Frame::FlushPlug { pc: 0, from_schedule: false, list: NONE, group: 0 },
+                        Frame::FlushPlug { pc: 0, from_schedule, list: NONE, group: 0 },
                     );
                 }
                 if self.tasks[t].file.holds.is_some() {
@@ -257,8 +334,15 @@ impl Sim {
         match self.knobs.dio_plug {
             DioPlug::All => true,
             DioPlug::Async if self.engine(t) != Engine::Psync => true,
+            _ if self.write_plug(t) => true,
             _ => self.tasks[t].prepared.front().is_some_and(large),
         }
+    }
+
+    /// Whether the I/O under way is a write call that plugs.
+    fn write_plug(&self, t: usize) -> bool {
+        self.knobs.write_plug
+            && self.tasks[t].prepared.front().is_some_and(|&io| self.ios[io].op == Op::Write)
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.
@@ -270,13 +354,22 @@ impl Sim {
         }
         i.done_ns = self.now;
         let (id, t, lat_ns, handed_over) = (i.id, i.task as usize, self.now - i.start_ns, i.issued_ns > 0);
-        if self.queues[self.ios[io].queue as usize].stack.as_ref().is_some_and(|s| s.layout == Layout::Linear)
-        {
+        let (call, dropped) = (i.call, i.dropped);
+        let top = &self.queues[self.ios[io].queue as usize];
+        if !dropped && top.stack.as_ref().is_some_and(|s| s.layout == Layout::Linear) {
             // dm's own bio ends here; what md raid0 redirected has been traced with its request.
             let Io { queue, op, flags, sector, sectors, .. } = self.ios[io];
             self.emit(c, Kind::Complete { rq: 0, queue, extent: Extent { op, flags, sector, sectors } });
         }
-        self.emit(c, Kind::BioEnd { bio: id, lat_ns });
+        if !dropped {
+            self.emit(c, Kind::BioEnd { bio: id, lat_ns });
+        }
+        if call {
+            if handed_over {
+                self.wake_task(c, t as u16);
+            }
+            return;
+        }
         self.touch(c, self.tasks[t].ring_line);
         if handed_over {
             self.tasks[t].ring.push_back(io);
@@ -291,12 +384,22 @@ impl Sim {
     pub(crate) fn reap(&mut self, c: usize, t: usize) -> bool {
         let Some(io) = self.tasks[t].ring.pop_front() else { return false };
         self.tasks[t].in_flight -= 1;
-        let now = self.now;
-        let (bio, lat_ns) = (self.ios[io].id, now - self.ios[io].start_ns);
-        self.emit(c, Kind::Reap { bio, lat_ns });
-        self.stats.reaped(self.tasks[t].job, &self.ios[io], now);
-        self.ios.remove(io);
+        self.take_note(c, t, io);
         true
+    }
+
+    /// The application knows that the I/O is done. A flush is no I/O of its own in the numbers.
+    fn take_note(&mut self, c: usize, t: usize, io: u32) {
+        let now = self.now;
+        let i = &self.ios[io];
+        let (bio, lat_ns, data, dropped) = (i.id, now - i.start_ns, i.sectors > 0, i.dropped);
+        if !dropped {
+            self.emit(c, Kind::Reap { bio, lat_ns });
+        }
+        if data {
+            self.stats.reaped(self.tasks[t].job, &self.ios[io], now);
+        }
+        self.ios.remove(io);
     }
 
     /// A task's own timer.

@@ -51,7 +51,6 @@ fn values_that_fio_refuses_too() {
 
 #[test]
 fn what_is_not_simulated_at_all() {
-    refused("rw=randtrim", &["trim (discard) is not simulated"]);
     refused("ioengine=mmap", &["'mmap' is not simulated"]);
     refused("ioengine=libaoi", &["Did you mean 'libaio'?"]);
     refused("read_iolog=trace.bin", &["'read_iolog' is not simulated"]);

@@ -1,7 +1,7 @@
 //! The numbers and lists of single options.
 
 use crate::support::job;
-use mqscope_core::workload::{Amount, Engine};
+use mqscope_core::workload::{Amount, Engine, Trim};
 
 #[test]
 fn sizes() {
@@ -53,6 +53,31 @@ fn pairs_for_reads_and_writes() {
     assert_eq!(job("rate_iops=,10").rate_iops, [None, Some(10)]);
     assert_eq!(job("rate=1m,").rate, [Some(1 << 20), None]);
     assert_eq!(job("rate=0").rate, [None, None]);
+}
+
+#[test]
+fn flushes_and_synchronous_files() {
+    let fsync = |lines: &str| job(lines).fsync;
+    assert_eq!([fsync(""), fsync("fsync=8"), fsync("fdatasync=4")], [0, 8, 4]);
+    assert_eq!([fsync("fsync=8\nfdatasync=4"), fsync("fsync=0\nfdatasync=4")], [4, 4]);
+    assert!(job("end_fsync=1").end_fsync && !job("end_fsync=0").end_fsync);
+    for (word, dsync) in [("none", false), ("0", false), ("sync", true), ("1", true), ("dsync", true)] {
+        assert_eq!(job(&format!("sync={word}")).dsync, dsync, "{word}");
+    }
+}
+
+#[test]
+fn trims() {
+    let trim = |rw: &str| {
+        (job(&format!("rw={rw}\nbs=4k,8k,64k")).trim, job(&format!("rw={rw}\nbs=4k,8k,64k")).bs[1])
+    };
+    assert_eq!(trim("write"), (Trim::None, 8192));
+    assert_eq!(trim("trim"), (Trim::Only, 65_536));
+    assert_eq!(trim("randtrim"), (Trim::Only, 65_536));
+    assert_eq!(trim("trimwrite"), (Trim::BeforeWrite, 8192));
+    assert_eq!(trim("randtrimwrite"), (Trim::BeforeWrite, 8192));
+    assert_eq!(job("rw=trim\nbs=1m").bs[1], 1 << 20);
+    assert_eq!(job("rw=trim").rwmixread, 0);
 }
 
 #[test]

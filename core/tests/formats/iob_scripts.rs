@@ -57,12 +57,31 @@ fn large_and_two_disk_scripts_are_read_whole() {
 }
 
 #[test]
-fn fsync_is_refused_by_name_and_dsync_is_warned_about() {
-    let found = errors(include_bytes!("../data/iob/k61-s08-flush-nvme0n1-none.iob"));
-    assert!(found.iter().all(|text| text.contains("fsync is not supported yet")), "{found:?}");
+fn flushes_discards_and_dsync_are_read_and_written_back() {
+    let steps = read(include_str!("../data/iob/k61-s08-flush-nvme0n1-none.iob"));
+    assert_eq!(steps.iter().filter(|step| **step == BatchStep::Fsync(0)).count(), 3);
+    let text = "dsync\nb w@4+4\nfsync\nfsync 1\nb d@0+1024 d1@2048+4\n";
+    let parsed = iob::parse(text.as_bytes()).expect("readable");
+    assert!(parsed.script.dsync && parsed.warnings.is_empty());
+    assert_eq!(parsed.devices(), 2);
+    assert_eq!(iob::print(&parsed.script), text);
+    let BatchStep::Discard(ios) = &parsed.script.steps[3] else { panic!("{:?}", parsed.script.steps) };
+    assert_eq!(ios[0], BatchIo { op: Op::Discard, device: 0, offset: 0, len: 1 << 20 });
+}
+
+#[test]
+fn a_script_that_was_recorded_with_dsync_says_so_in_a_comment_only() {
     let fua = iob::parse(include_bytes!("../data/iob/k61-s08-fua-nvme0n1-none.iob")).expect("readable");
+    assert!(!fua.script.dsync);
     assert_eq!(fua.warnings.len(), 1);
-    assert!(fua.warnings[0].message.contains("FUA"), "{:?}", fua.warnings);
+    assert!(fua.warnings[0].remedy.contains("'dsync'"), "{:?}", fua.warnings);
+}
+
+#[test]
+fn discards_stand_alone_and_dsync_first() {
+    assert!(errors(b"b r@0+4 d@0+4")[0].contains("call of its own"));
+    assert!(errors(b"wait\ndsync")[0].contains("whole script"));
+    assert!(errors(b"fsync 99")[0].contains("disk number"));
 }
 
 #[test]
@@ -135,13 +154,20 @@ fn any_step() -> impl Strategy<Value = BatchStep> {
             let class = if idle { PrioClass::Idle } else { PrioClass::None };
             BatchStep::Prio(Prio { class, ..Prio::default() })
         }),
+        (0..16_u16).prop_map(BatchStep::Fsync),
+        prop::collection::vec(any_io(), 1..5).prop_map(|ios| BatchStep::Discard(all(ios, Op::Discard))),
+        prop::collection::vec(any_io(), 1..5).prop_map(|ios| BatchStep::Commit(all(ios, Op::Write))),
     ]
+}
+
+fn all(ios: Vec<BatchIo>, op: Op) -> Vec<BatchIo> {
+    ios.into_iter().map(|io| BatchIo { op, ..io }).collect()
 }
 
 proptest! {
     #[test]
-    fn what_is_printed_is_read_back(steps in prop::collection::vec(any_step(), 0..30)) {
-        let script = BatchScript { name: TASK_NAME.into(), steps };
+    fn what_is_printed_is_read_back(steps in prop::collection::vec(any_step(), 0..30), dsync: bool) {
+        let script = BatchScript { name: TASK_NAME.into(), dsync, steps };
         let parsed = iob::parse(iob::print(&script).as_bytes()).expect("printed text is right");
         prop_assert_eq!(parsed.script, script);
         prop_assert!(parsed.warnings.is_empty());

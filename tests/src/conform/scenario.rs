@@ -2,7 +2,7 @@
 
 use super::recording::{Device, Job, Line, Recording};
 use mqscope_core::format::{fio, iob};
-use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
+use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError, WriteCache};
 use mqscope_core::topology::Topology;
 use mqscope_core::workload::{BatchScript, BatchStep, Pattern, Workload};
 use std::collections::BTreeMap;
@@ -111,7 +111,8 @@ fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(W
         return Err(Refusal::Broken(format!("job.iob uses {used} disks, meta.toml has {there}")));
     }
     let recorded = parsed.script;
-    let mut whole = BatchScript { name: recorded.name, steps: Vec::new() };
+    let dsync = recording.meta.command.split_whitespace().any(|word| word == "-d");
+    let mut whole = BatchScript { name: recorded.name, dsync, steps: Vec::new() };
     if let Some(before) = before {
         whole.steps.extend(parse(before)?.script.steps);
         whole.steps.push(BatchStep::Wait);
@@ -126,7 +127,11 @@ fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(W
 /// Q of a step.
 fn bios(step: &BatchStep) -> usize {
     match step {
-        BatchStep::Submit(ios) | BatchStep::Writeback(ios) => ios.len(),
+        BatchStep::Submit(ios)
+        | BatchStep::Writeback(ios)
+        | BatchStep::Discard(ios)
+        | BatchStep::Commit(ios) => ios.len(),
+        BatchStep::Fsync(_) => 1,
         BatchStep::Cpu(_) | BatchStep::Prio(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
     }
 }
@@ -150,9 +155,6 @@ fn jobs(recording: &Recording, text: &str) -> Result<(Workload, Option<bool>), R
 
 /// The first thing in the recording that the simulator has no word for.
 fn lacks(recording: &Recording) -> Option<String> {
-    if recording.meta.command.split_whitespace().any(|word| word == "-d") {
-        return Some(String::from("O_DSYNC (FUA writes)"));
-    }
     if recording.trace.iter().any(|line| line.letter == "R") {
         return Some(String::from("a driver that answers busy"));
     }
@@ -176,6 +178,13 @@ fn device(recorded: &Device, trace: &[Line], since: Since) -> Result<DeviceConfi
         nomerges: recorded.nomerges,
         rq_affinity: recorded.rq_affinity,
         max_sectors_kb: Some(recorded.max_sectors_kb),
+        max_segments: Some(recorded.max_segments),
+        write_cache: Some(match recorded.write_cache.as_str() {
+            "write back" => WriteCache::WriteBack,
+            _ => WriteCache::WriteThrough,
+        }),
+        fua: Some(recorded.fua == 1),
+        flush_not_queued: Some(recorded.how_made.contains("ahci")),
         rotational: Some(recorded.rotational == 1),
         completion_ns: fixed_ns,
         completions_ns,
@@ -243,18 +252,24 @@ fn service_times_ns(trace: &[Line], dev: (u32, u32), since: Since) -> Vec<u64> {
     let mut times = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     let (mut busy_since_ns, mut shift_ns, mut longest_ns) = (0, None, 0_u64);
+    // A flush has no blocks, whatever sector is printed for it, and no command completes with the C that ends a flush
+    // sequence.
+    let is_flush = |line: &Line| matches!(line.rwbs.as_str(), "FN" | "FF");
+    let blocks = |line: &Line| line.extent.filter(|_| !is_flush(line));
+    let ends_sequence = |line: &Line| !is_flush(line) && line.extent.is_none_or(|(_, sectors)| sectors == 0);
     for line in trace.iter().filter(|line| line.dev == dev) {
         match line.letter.as_str() {
+            "C" if ends_sequence(line) => {}
             "D" => {
                 if open.is_empty() {
                     (busy_since_ns, shift_ns) = (line.at_ns, None);
                 }
                 let since_ns = if since == Since::Busy { busy_since_ns } else { line.at_ns };
-                open.push(Open { blocks: line.extent, index: times.len(), since_ns });
+                open.push(Open { blocks: blocks(line), index: times.len(), since_ns });
                 times.push(0);
             }
             "C" => {
-                let Some(at) = open.iter().position(|open| open.blocks == line.extent) else { continue };
+                let Some(at) = open.iter().position(|open| open.blocks == blocks(line)) else { continue };
                 let Open { index, since_ns, .. } = open.remove(at);
                 let mut time_ns = line.at_ns - since_ns;
                 if since == Since::Busy {

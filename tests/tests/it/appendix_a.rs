@@ -92,8 +92,7 @@ impl Paragraph {
         };
         let workload = if self.unplugged {
             Workload::Jobs(vec![JobSpec {
-                engine: Engine::Psync,
-                rwmixread: 0,
+                engine: Engine::Psync, // a read: a write call to a block device plugs
                 io_size: Some(Amount::Bytes(4096)),
                 ..JobSpec::default()
             }])
@@ -106,7 +105,7 @@ impl Paragraph {
                 steps.push(submit(&self.then));
             }
             steps.push(BatchStep::Wait);
-            Workload::Batch(BatchScript { name: "iob".into(), steps })
+            Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps })
         };
         Scenario {
             title: self.name.into(),

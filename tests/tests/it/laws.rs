@@ -75,6 +75,7 @@ proptest! {
             prop_assert_eq!(q.runs, c.runs);
             prop_assert_eq!(q.empty_runs, c.empty_runs);
             prop_assert_eq!(q.tag_waits, c.tag_waits);
+            prop_assert_eq!(q.flushes, c.flushes);
         }
     }
 }

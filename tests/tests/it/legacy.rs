@@ -39,7 +39,7 @@ fn calls(calls: &[&[u64]]) -> Workload {
     let io = |sector: &u64| BatchIo { op: Op::Write, device: 0, offset: sector * 512, len: 4096 };
     let submits = calls.iter().map(|call| BatchStep::Submit(call.iter().map(io).collect()));
     let steps = std::iter::once(BatchStep::Cpu(1)).chain(submits).chain([BatchStep::Wait]);
-    Workload::Batch(BatchScript { name: "iob".into(), steps: steps.collect() })
+    Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps: steps.collect() })
 }
 
 fn log(scenario: &Scenario) -> (Sim, Vec<Event>) {
@@ -160,7 +160,7 @@ fn a_lun_with_nothing_in_flight_is_tried_again_after_3_ms() {
     both.devices.push(DeviceConfig { name: "sdb".into(), ..device });
     let io = |device| BatchIo { op: Op::Write, device, offset: 0, len: 4096 };
     let steps = vec![BatchStep::Submit(vec![io(0), io(1)]), BatchStep::Wait];
-    both.workload = Workload::Batch(BatchScript { name: "iob".into(), steps });
+    both.workload = Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps });
     let (sim, events) = log(&both);
     let delays: Vec<u64> = events
         .iter()

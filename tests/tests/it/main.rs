@@ -3,6 +3,7 @@
 mod appendix_a;
 mod conservation;
 mod determinism;
+mod flush;
 mod found;
 mod laws;
 mod legacy;

@@ -2,8 +2,10 @@
 
 use mqscope_core::event::{Op, Prio, PrioClass};
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DeviceConfig, Path, Scenario};
-use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
+use mqscope_core::scenario::{DeviceConfig, Path, Scenario, WriteCache};
+use mqscope_core::workload::{
+    Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Trim, Workload,
+};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -144,6 +146,9 @@ prop_compose! {
         file_lock in of(select(vec!["ext4", "xfs"])),
         wbt_lat_usec in of(select(vec![0_u64, 1, 2000])),
         poll_queues in select(vec![0_u16, 0, 1, 3]),
+        (cached, fua, flush_not_queued) in any_bools(),
+        discard_max_bytes in of(select(vec![4096_u64, 10_240, 65_536])),
+        discard_granularity in of(select(vec![512_u32, 4096])),
     ) -> DeviceConfig {
         DeviceConfig {
             scheduler: scheduler.into(),
@@ -158,9 +163,18 @@ prop_compose! {
             file_lock: file_lock.map(String::from),
             wbt_lat_usec,
             poll_queues,
+            write_cache: Some(if cached { WriteCache::WriteBack } else { WriteCache::WriteThrough }),
+            fua: Some(fua),
+            flush_not_queued: Some(flush_not_queued),
+            discard_max_bytes,
+            discard_granularity,
             ..DeviceConfig::new("", "")
         }
     }
+}
+
+fn any_bools() -> impl Strategy<Value = (bool, bool, bool)> {
+    (proptest::bool::ANY, proptest::bool::ANY, proptest::bool::ANY)
 }
 
 fn schedulers(path: Path) -> Vec<&'static str> {
@@ -195,6 +209,11 @@ prop_compose! {
         (direct, own_files, hipri) in (proptest::bool::weighted(0.7), proptest::bool::ANY, proptest::bool::ANY),
         (class, cmdprio) in (select(vec![PrioClass::None, PrioClass::Rt, PrioClass::Be, PrioClass::Idle]), 0_u8..=100),
         phase in 0_u32..=1,
+        (trim, fsync) in (
+            select(vec![Trim::None, Trim::None, Trim::Only, Trim::BeforeWrite]),
+            select(vec![0_u32, 0, 1, 3]),
+        ),
+        (end_fsync, dsync, _) in any_bools(),
     ) -> JobSpec {
         let depth = if engine == Engine::Psync { 1 } else { iodepth };
         JobSpec {
@@ -225,6 +244,10 @@ prop_compose! {
             hipri,
             prio: Prio { class, level: 3 },
             cmdprio_percentage: [cmdprio, cmdprio / 2],
+            trim,
+            fsync,
+            end_fsync,
+            dsync,
             ..JobSpec::default()
         }
     }
@@ -240,6 +263,14 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
         },
     );
     let writes = io.clone().prop_map(|io| BatchIo { op: Op::Write, ..io });
+    let discard = |ios: Vec<BatchIo>| {
+        BatchStep::Discard(ios.into_iter().map(|io| BatchIo { op: Op::Discard, ..io }).collect())
+    };
+    let discards = vec(io.clone(), 1..3).prop_map(discard);
+    let commit = |ios: Vec<BatchIo>| {
+        BatchStep::Commit(ios.into_iter().map(|io| BatchIo { op: Op::Write, ..io }).collect())
+    };
+    let commits = vec(io.clone(), 1..3).prop_map(commit);
     let submit = vec(io, 1..40).prop_map(BatchStep::Submit);
     let step = prop_oneof![
         4 => submit.clone(),
@@ -248,11 +279,14 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
             .prop_map(|(class, level)| BatchStep::Prio(Prio { class, level })),
         1 => (0_u16..4).prop_map(BatchStep::Cpu),
         1 => Just(BatchStep::Wait),
+        1 => (0..disks as u16).prop_map(BatchStep::Fsync),
+        1 => discards,
+        1 => commits,
         1 => (1_u64..50_000).prop_map(BatchStep::Sleep),
     ];
     // At least one call, so that there is something to check.
-    (vec(step, 0..12), submit).prop_map(|(mut steps, last)| {
+    (vec(step, 0..12), submit, proptest::bool::ANY).prop_map(|(mut steps, last, dsync)| {
         steps.extend([last, BatchStep::Wait]);
-        BatchScript { name: "iob".into(), steps }
+        BatchScript { name: "iob".into(), dsync, steps }
     })
 }

@@ -98,8 +98,11 @@ fn a_run_ends_with_its_last_io_and_not_with_a_timer() {
     let ios = (0..12).map(|i| BatchIo { op: Op::Read, device: 0, offset: i * 1_048_576, len: 4096 });
     let steps = vec![BatchStep::Submit(ios.collect()), BatchStep::Wait];
     let disk = DeviceConfig { queue_depth: Some(2), ..DeviceConfig::new("sdb", "hba-r0-8ssd") };
-    let scenario =
-        scenario(&[disk], 1_000_000_000, Workload::Batch(BatchScript { name: "iob".into(), steps }));
+    let scenario = scenario(
+        &[disk],
+        1_000_000_000,
+        Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps }),
+    );
     let mut sim = Sim::new(&scenario).expect("the scenario is valid");
     sim.log_mut().set_on(true);
     sim.run();
@@ -149,7 +152,7 @@ fn a_read_does_not_wait_for_data_that_is_still_on_its_way() {
             BatchStep::Submit(vec![io(Op::Write, 0, len), io(Op::Read, 1 << 30, 4096)]),
             BatchStep::Wait,
         ];
-        let script = Workload::Batch(BatchScript { name: "iob".into(), steps });
+        let script = Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps });
         let mut sim = Sim::new(&scenario(&[DeviceConfig::new("nvme0n1", "p3700-800")], 1 << 30, script))
             .expect("the scenario is valid");
         sim.log_mut().set_on(true);
@@ -176,7 +179,7 @@ fn times_beyond_all_measure_are_refused_by_name() {
     assert!(refused(jobs(JobSpec { thinktime_ns: far, ..defaults() })).contains("thinktime"));
     assert!(refused(jobs(JobSpec { ramp_time_ns: far, ..defaults() })).contains("ramp_time"));
     assert!(refused(jobs(JobSpec { runtime_ns: Some(far), ..defaults() })).contains("runtime"));
-    let script = |steps| Workload::Batch(BatchScript { name: "iob".into(), steps });
+    let script = |steps| Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps });
     assert!(refused(script(vec![BatchStep::Sleep(far)])).contains("sleep"));
     assert!(refused(script(vec![BatchStep::Wait; 200_000])).contains("steps"));
 }

@@ -120,6 +120,9 @@ pub fn request(kind: &Kind) -> Option<RqId> {
         | Kind::PoolFree { rq, .. }
         | Kind::SchedTagFree { rq, .. }
         | Kind::NoDriverTag { rq, .. }
+        | Kind::FlushPending { rq, .. }
+        | Kind::FlushStart { rq, .. }
+        | Kind::RequeueListAdd { rq, .. }
         | Kind::TagAlloc { rq, .. }
         | Kind::TagFree { rq, .. }
         | Kind::PlugAdd { rq, .. }

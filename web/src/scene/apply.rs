@@ -3,7 +3,7 @@
 use super::lists::Slot;
 use super::request::{Did, NONE16, Request, Span, Spot, Step};
 use super::{FINISHED_MAX, MERGES_MAX, Merge, Scene};
-use mqscope_core::event::{BioId, Event, Extent, HctxId, Kind, Op, Place, QueueId, RqId};
+use mqscope_core::event::{BioId, Event, Extent, Flags, HctxId, Kind, Op, Place, QueueId, RqId};
 use std::collections::VecDeque;
 
 pub(super) fn push_bounded<T>(ring: &mut VecDeque<T>, max: usize, value: T) {
@@ -33,6 +33,9 @@ impl Scene {
             | Kind::NoDriverTag { .. }
             | Kind::WbtWait { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
+            Kind::FlushPending { .. } | Kind::FlushStart { .. } | Kind::RequeueListAdd { .. } => {
+                self.apply_flush(event);
+            }
             Kind::Plug { .. } | Kind::WbtLimits { .. } | Kind::Congested { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
@@ -150,7 +153,9 @@ impl Scene {
                 }
                 // With a scheduler the request is there already, in the hands of a dispatcher.
                 let known = self.requests.get(&rq).copied().filter(|&s| {
-                    self.lists.get(s).is_some_and(|r| r.rq == rq && r.letters.i != super::NEVER)
+                    self.lists
+                        .get(s)
+                        .is_some_and(|r| r.rq == rq && (r.scheduled || r.letters.i != super::NEVER))
                 });
                 if let Some(slot) = known {
                     self.lists.get_mut(slot).tag = tag;
@@ -170,6 +175,36 @@ impl Scene {
                 self.lists.get_mut(slot).hctx = hctx;
                 self.step(slot, event, Did::TagWait, wait_queue.into());
                 self.move_to(slot, Spot::TagWait(hctx), at);
+            }
+            _ => {}
+        }
+    }
+
+    /// The flush machinery: who waits, the flush request, and the way of both to the kworker.
+    fn apply_flush(&mut self, event: &Event) {
+        let at = event.at_ns;
+        match event.kind {
+            Kind::FlushPending { rq, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::FlushWait, 0);
+            }
+            Kind::FlushStart { rq, of, hctx, count } => {
+                let queue = self.queue_of(hctx);
+                let extent = Extent { op: Op::Flush, flags: Flags::NONE, sector: 0, sectors: 0 };
+                let slot = self.arrive(event, 0, queue, extent);
+                self.bios.remove(&0);
+                self.requests.insert(rq, slot);
+                let owner = self.find(of).and_then(|slot| self.lists.get(slot)).map(|r| (r.tag, r.scheduled));
+                let (tag, scheduled) = owner.unwrap_or_default();
+                let request = self.lists.get_mut(slot);
+                (request.rq, request.hctx, request.tag, request.scheduled) = (rq, hctx, tag, scheduled);
+                (request.bios_open, request.letters.g) = (0, at);
+                self.step(slot, event, Did::FlushStart, count);
+            }
+            Kind::RequeueListAdd { rq, .. } => {
+                let Some(slot) = self.find(rq) else { return };
+                self.step(slot, event, Did::RequeueList, 0);
+                self.move_to(slot, Spot::Hand(event.cpu), at);
             }
             _ => {}
         }
@@ -244,8 +279,13 @@ impl Scene {
                 let request = self.lists.get_mut(slot);
                 request.letters.c = at;
                 request.complete_cpu = event.cpu;
-                if let Some(q) = self.queues.get_mut(queue as usize) {
+                // A flush is no request of its own in the numbers, nor is the end of a flush sequence.
+                if let Some(q) = self.queues.get_mut(queue as usize).filter(|_| extent.sectors > 0) {
                     q.completed += 1;
+                }
+                // Nobody waits for the flush request itself; without a scheduler its tag is another's.
+                if extent.op == Op::Flush && !self.lists.get_mut(slot).scheduled {
+                    return self.finish(slot, at);
                 }
                 self.window.at(at).bytes += u64::from(extent.sectors) * 512;
                 self.move_to(slot, Spot::Completing(event.cpu), at);
@@ -275,6 +315,9 @@ impl Scene {
                 }
                 if self.lists.get_mut(slot).scheduled {
                     self.step(slot, event, Did::TagFree, tag);
+                    if self.lists.get_mut(slot).extent.op == Op::Flush {
+                        self.finish(slot, at);
+                    }
                     return;
                 }
                 self.free(slot, event, Did::TagFree, at);
@@ -284,10 +327,14 @@ impl Scene {
                 self.step(slot, event, Did::BioEnd, bio);
             }
             Kind::Reap { bio, lat_ns } => {
-                let bucket = self.window.at(at);
-                bucket.ios += 1;
-                bucket.lat_ns += lat_ns;
-                let Some(slot) = self.find_bio(bio) else { return };
+                let known = self.find_bio(bio);
+                let data = known.is_none_or(|slot| self.lists.get_mut(slot).extent.sectors > 0);
+                if data {
+                    let bucket = self.window.at(at);
+                    bucket.ios += 1;
+                    bucket.lat_ns += lat_ns;
+                }
+                let Some(slot) = known else { return };
                 self.bios.remove(&bio);
                 self.step(slot, event, Did::Reap, bio);
                 let request = self.lists.get_mut(slot);

@@ -70,6 +70,12 @@ pub enum Did {
     DriverTag,
     /// A dispatcher found no driver tag for it.
     NoDriverTag,
+    /// It waits for a flush of the device's write cache.
+    FlushWait,
+    /// The flush request is made; `arg`: requests that it serves.
+    FlushStart,
+    /// It stands in the requeue list.
+    RequeueList,
     /// It joined the plug; `arg`: requests in the plug with it.
     PlugAdd,
     /// The plug was flushed by the task itself; `arg`: requests in the group.

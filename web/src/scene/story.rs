@@ -177,6 +177,27 @@ impl Scene {
                 String::from("No driver tag is free"),
                 format!("all {} tags of {} are in use", self.nr_tags(request), self.hctx_name(request.hctx)),
             ),
+            Did::FlushWait => (
+                StoryKind::Wait,
+                "",
+                "blk_flush_complete_seq",
+                String::from("Waits for a flush of the device's write cache"),
+                String::from("one flush serves all that wait when it starts"),
+            ),
+            Did::FlushStart => (
+                StoryKind::Work,
+                "",
+                "blk_kick_flush",
+                format!("A flush for {} that wait", step.arg),
+                String::new(),
+            ),
+            Did::RequeueList => (
+                StoryKind::Wait,
+                "",
+                "blk_mq_add_to_requeue_list",
+                String::from("In the requeue list"),
+                String::from("a kworker must take it on"),
+            ),
             Did::RequestMerge => (
                 StoryKind::Work,
                 "M",

@@ -4,7 +4,7 @@ use super::load::Hints;
 use anyhow::{Result, bail};
 use mqscope_core::host::MACHINES;
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DEVICES_MAX, DeviceConfig, Scenario};
+use mqscope_core::scenario::{DEVICES_MAX, DeviceConfig, Scenario, WriteCache};
 use mqscope_core::workload::Workload;
 use mqscope_core::{device::PRESETS, kernel};
 use std::fmt::Write as _;
@@ -59,6 +59,12 @@ pub struct Overrides {
     /// sysfs max_sectors_kb.
     #[arg(long, value_name = "KIB")]
     max_sectors_kb: Option<u32>,
+    /// Whether the disks have a volatile write cache (sysfs write_cache: write back).
+    #[arg(long, value_name = "true|false")]
+    write_cache: Option<bool>,
+    /// sysfs fua, of disks with such a cache.
+    #[arg(long, value_name = "true|false")]
+    fua: Option<bool>,
     /// Service time of null devices.
     #[arg(long, value_name = "TIME", value_parser = time)]
     completion: Option<u64>,
@@ -167,6 +173,11 @@ impl Overrides {
             disk.nomerges = self.nomerges.unwrap_or(disk.nomerges);
             disk.rq_affinity = self.rq_affinity.unwrap_or(disk.rq_affinity);
             disk.max_sectors_kb = self.max_sectors_kb.or(disk.max_sectors_kb);
+            if let Some(cached) = self.write_cache {
+                disk.write_cache =
+                    Some(if cached { WriteCache::WriteBack } else { WriteCache::WriteThrough });
+            }
+            disk.fua = self.fua.or(disk.fua);
             disk.completion_ns = self.completion.or(disk.completion_ns);
         }
         Ok(())

@@ -156,8 +156,8 @@ fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
     )?;
     writeln!(
         out,
-        "  hctx runs {} ({} sent nothing), tag waits {}, throttled {}",
-        q.runs, q.empty_runs, q.tag_waits, q.wbt_waits
+        "  hctx runs {} ({} sent nothing), tag waits {}, throttled {}, flushes {}",
+        q.runs, q.empty_runs, q.tag_waits, q.wbt_waits, q.flushes
     )
 }
 

@@ -31,7 +31,7 @@ impl Sim {
             1 => {
                 let each = self.locking(q).insert_each;
                 while let Some(rq) = self.lists[list].pop_front() {
-                    self.elv_insert_one(c, rq);
+                    self.elv_insert_one(c, rq, false);
                     if each {
                         break;
                     }
@@ -47,7 +47,8 @@ impl Sim {
         }
     }
 
-    fn elv_insert_one(&mut self, c: usize, rq: u32) {
+    /// One request, under the lock; `at_head`: before all others.
+    pub(crate) fn elv_insert_one(&mut self, c: usize, rq: u32, at_head: bool) {
         let (q, hctx) = (self.rqs[rq].queue, self.rqs[rq].hctx);
         self.charge_op(c, q);
         if self.insert_merge(c, rq) {
@@ -55,16 +56,17 @@ impl Sim {
         }
         let now = self.now;
         let r = &mut self.rqs[rq];
+        r.in_sched = true;
         if r.i_ns == 0 {
             r.i_ns = now;
         }
         let (id, extent) = (r.id, r.extent());
         self.emit(c, Kind::Insert { rq: id, queue: q, hctx, place: Place::Elevator, extent });
-        self.enter_elevator(c, rq);
+        self.enter_elevator(c, rq, at_head);
     }
 
     /// Into the hash and the scheduler's lists.
-    pub(in crate::block) fn enter_elevator(&mut self, c: usize, rq: u32) {
+    pub(in crate::block) fn enter_elevator(&mut self, c: usize, rq: u32, at_head: bool) {
         let (q, hctx, mergeable) = (self.rqs[rq].queue, self.rqs[rq].hctx, self.rqs[rq].mergeable());
         self.hctxs[hctx as usize].elevator_queued += 1;
         if mergeable && self.elevator(q).sched.merging() == Merging::Hash {
@@ -75,7 +77,7 @@ impl Sim {
             }
         }
         let entry = self.sched_rq(rq);
-        self.tell(c, q, |sched, cx, out| sched.insert(cx, entry, false, out));
+        self.tell(c, q, |sched, cx, out| sched.insert(cx, entry, at_head, out));
     }
 
     /// A request has left the scheduler's lists.

@@ -162,7 +162,7 @@ impl Sim {
             && k.mergeable()
             && g.mergeable()
             && k.extent().end() == g.sector
-            && k.sectors + g.sectors <= queue.max_sectors
+            && k.sectors + g.sectors <= queue.max_sectors_of(k.op)
             && k.segments + g.segments <= queue.max_segments
             && {
                 let probe = self.sched_rq(gone);

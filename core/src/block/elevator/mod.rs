@@ -166,7 +166,7 @@ impl Sim {
         }
     }
 
-    fn insert_lock(&self, q: QueueId, h: HctxId, cpu: u16) -> ObjectId {
+    pub(crate) fn insert_lock(&self, q: QueueId, h: HctxId, cpu: u16) -> ObjectId {
         let first = self.queues[q as usize].elevator.as_ref().map_or(0, |e| e.insert_lock);
         self.lock_at(first, self.locking(q).insert, h, cpu)
     }

@@ -63,7 +63,7 @@ impl Sim {
         self.charge_op(c, queue);
         self.emit(c, Kind::Insert { rq: id, queue, hctx, place: Place::Elevator, extent });
         if !(merges && self.insert_merge(c, rq)) {
-            self.enter_elevator(c, rq);
+            self.enter_elevator(c, rq, false);
         }
     }
 }

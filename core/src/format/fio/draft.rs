@@ -26,6 +26,10 @@ pub(super) enum Direction {
     Read,
     Write,
     Mixed,
+    /// Discards only.
+    Trim,
+    /// Each block is discarded, then written.
+    TrimWrite,
 }
 
 /// Which CPUs' memory and cores a job is bound to.
@@ -49,6 +53,8 @@ pub(super) struct Draft {
     /// The share of reads by the later of the two.
     pub(super) read_percent: Given<u8>,
     pub(super) bs: [Given<u64>; 2],
+    /// The third part of bs.
+    pub(super) trim_bs: Given<u64>,
     pub(super) size: Given<Amount>,
     pub(super) io_size: Given<Amount>,
     pub(super) filesize: Given<u64>,
@@ -89,6 +95,10 @@ pub(super) struct Draft {
     pub(super) cmdprio_percentage: [Given<u64>; 2],
     pub(super) cmdprio_class: Given<u64>,
     pub(super) cmdprio: Given<u64>,
+    pub(super) fsync: Given<u64>,
+    pub(super) fdatasync: Given<u64>,
+    pub(super) end_fsync: Given<bool>,
+    pub(super) sync: Given<bool>,
 }
 
 /// Applies sections to drafts and keeps the account of what was accepted.
@@ -241,7 +251,14 @@ impl Applier<'_> {
                 }
             }
             "rwmixread" | "rwmixwrite" => self.mix(draft, option.name, values::percent(value)?, at),
-            "bs" => self.pair(&mut draft.bs, option, value, kb_base, at, 1)?,
+            "bs" => {
+                self.pair(&mut draft.bs, option, value, kb_base, at, 1)?;
+                let third = value.split(',').nth(2).map(str::trim).filter(|part| !part.is_empty());
+                draft.trim_bs = match third {
+                    Some(part) => set(self.number(option, part, kb_base, at, 1)?, at),
+                    None => None,
+                };
+            }
             "rate" => self.pair(&mut draft.rate, option, value, kb_base, at, 0)?,
             "rate_iops" => self.pair(&mut draft.rate_iops, option, value, kb_base, at, 0)?,
             "rate_process" => {
@@ -268,6 +285,10 @@ impl Applier<'_> {
             "direct" | "buffered" => self.direct(draft, option.name, values::flag(value) == Some(true), at),
             "time_based" => draft.time_based = set(values::flag(value) == Some(true), at),
             "stonewall" => draft.stonewall = set(values::flag(value) == Some(true), at),
+            "fsync" => draft.fsync = set(self.number(option, value, kb_base, at, 0)?, at),
+            "fdatasync" => draft.fdatasync = set(self.number(option, value, kb_base, at, 0)?, at),
+            "end_fsync" => draft.end_fsync = set(values::flag(value) == Some(true), at),
+            "sync" => draft.sync = set(values::sync(self.word(option, value, entry))?, at),
             "hipri" => draft.hipri = set(values::flag(value) == Some(true), at),
             "prio" => draft.prio = set(values::up_to(value, 7)?, at),
             "prioclass" => draft.prioclass = set(values::up_to(value, 3)?, at),

@@ -7,7 +7,7 @@ use super::source::{At, Run, Section};
 use crate::diag::Diagnostic;
 use crate::event::{Prio, PrioClass};
 use crate::format::text::{Findings, quote};
-use crate::workload::{Amount, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Pattern};
+use crate::workload::{Amount, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Pattern, Trim};
 
 const SECTOR: u64 = 512;
 const BS_DEFAULT: u64 = 4096;
@@ -124,6 +124,14 @@ impl Finisher<'_> {
                 value(&draft.cmdprio),
                 PrioClass::Rt,
             ),
+            trim: match direction {
+                Direction::Read | Direction::Write | Direction::Mixed => Trim::None,
+                Direction::Trim => Trim::Only,
+                Direction::TrimWrite => Trim::BeforeWrite,
+            },
+            fsync: self.fsync(),
+            end_fsync: value(&draft.end_fsync).unwrap_or(false),
+            dsync: value(&draft.sync).unwrap_or(false),
             ..JobSpec::default()
         };
         self.buffered(direct, engine);
@@ -143,6 +151,16 @@ impl Finisher<'_> {
                 self.warn(*at, format!("{name}={value} is cut to {max}, the most that is simulated."), "");
                 max
             }
+        }
+    }
+
+    /// Writes between two flushes: to a block device fsync and fdatasync are one.
+    fn fsync(&mut self) -> u32 {
+        let every = self.limited(&self.draft.fsync, "fsync", 0, u32::MAX);
+        let data_every = self.limited(&self.draft.fdatasync, "fdatasync", 0, u32::MAX);
+        match (every, data_every) {
+            (0, n) | (n, 0) => n,
+            (every, data_every) => every.min(data_every),
         }
     }
 
@@ -227,12 +245,15 @@ impl Finisher<'_> {
             .filter(|size| !unset(size))
             .or_else(|| value(&draft.filesize).filter(|bytes| *bytes > 0).map(Amount::Bytes));
         spec.io_size = value(&draft.io_size).filter(|size| !unset(size));
-        let written = [0, 1].map(|d| value(&draft.bs[d]).unwrap_or(BS_DEFAULT));
+        let mut written = [0, 1].map(|d| value(&draft.bs[d]).unwrap_or(BS_DEFAULT));
+        if direction == Direction::Trim {
+            written[1] = value(&draft.trim_bs).unwrap_or(written[1]);
+        }
         let rounded = [0, 1].map(|d| self.block(d, written[d]));
         spec.bs = rounded.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let used = match direction {
             Direction::Read => [Some(0), None],
-            Direction::Write => [None, Some(1)],
+            Direction::Write | Direction::Trim | Direction::TrimWrite => [None, Some(1)],
             Direction::Mixed => [Some(0), Some(1)],
         };
         let used: Vec<usize> = used.into_iter().flatten().collect();

@@ -69,12 +69,6 @@ pub(super) fn engine(value: &str) -> Result<Engine, Problem> {
 
 pub(super) fn rw(value: &str) -> Result<(Pattern, Direction), Problem> {
     use {Direction as D, Pattern as P};
-    if matches!(value, "trim" | "randtrim" | "trimwrite" | "randtrimwrite") {
-        return Err(problem(
-            format!("'{value}': trim (discard) is not simulated."),
-            "Use read, write, randread, randwrite, rw or randrw.",
-        ));
-    }
     word(
         value,
         &[
@@ -85,8 +79,17 @@ pub(super) fn rw(value: &str) -> Result<(Pattern, Direction), Problem> {
             ("rw", (P::Sequential, D::Mixed)),
             ("readwrite", (P::Sequential, D::Mixed)),
             ("randrw", (P::Random, D::Mixed)),
+            ("trim", (P::Sequential, D::Trim)),
+            ("randtrim", (P::Random, D::Trim)),
+            ("trimwrite", (P::Sequential, D::TrimWrite)),
+            ("randtrimwrite", (P::Random, D::TrimWrite)),
         ],
     )
+}
+
+/// O_SYNC and O_DSYNC, which are one to a block device.
+pub(super) fn sync(value: &str) -> Result<bool, Problem> {
+    word(value, &[("none", false), ("0", false), ("sync", true), ("1", true), ("dsync", true)])
 }
 
 pub(super) fn rate_process(value: &str) -> Result<bool, Problem> {
