@@ -3,6 +3,7 @@
 
 use crate::event::{CpuId, HctxId, QueueId};
 use crate::scenario::Path;
+use crate::sched::Tunable;
 use serde::Serialize;
 
 /// Everything that does not change during a run.
@@ -53,6 +54,8 @@ pub struct Queue {
     pub path: Path,
     /// Scheduler attached.
     pub scheduler: String,
+    /// Attributes of `queue/iosched` that this kernel has, with the values that they have by themselves.
+    pub tunables: Vec<Tunable>,
     /// blkparse's `major,minor`.
     pub dev: (u32, u32),
     /// Driver tags of one hctx.
@@ -101,6 +104,8 @@ pub enum Site {
     Hctx(HctxId),
     /// At this queue (a LUN's counters).
     Queue(QueueId),
+    /// At the scheduler of this queue.
+    Elevator(QueueId),
     /// At the host adapter.
     Host,
     /// At a tag bitmap of this hctx.

@@ -362,6 +362,7 @@ mod tests {
             model: "null".into(),
             path: Path::Mq,
             scheduler: "none".into(),
+            tunables: Vec::new(),
             dev: (254, 0),
             nr_tags: 2,
             nr_requests: 2,

@@ -168,6 +168,7 @@ export interface QueueReport {
   foreign_dispatched: number;
   runs: number;
   empty_runs: number;
+  delayed_runs: number;
   tag_waits: number;
   wbt_waits: number;
   flushes: number;

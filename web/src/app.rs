@@ -2,8 +2,8 @@
 
 use crate::config::Theme;
 use crate::panel::{
-    Announcer, Charts, Compare, Contention, EventLog, Figures, Header, Inspector, Intro, KeySheet, Notices,
-    PolicyPanel, Stage, Transport, Workload, use_keys,
+    Announcer, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro, KeySheet,
+    Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -81,6 +81,7 @@ pub fn App() -> impl IntoView {
                     <Stage>
                         <Transport />
                     </Stage>
+                    <Elevator />
                 </div>
                 <div class="side">
                     <PolicyPanel />

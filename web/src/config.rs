@@ -1,5 +1,6 @@
 //! What the user chose, as one plain value: everything that the URL keeps and a run is built from. No browser here.
 
+use crate::sysfs::Sysfs;
 use mqscope_core::kernel::{self, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use std::collections::BTreeMap;
@@ -110,6 +111,8 @@ pub struct Change {
 pub struct Policy {
     /// Rules at the start.
     pub start: Rules,
+    /// Scheduler and attributes of the disks, for the whole run.
+    pub sysfs: Sysfs,
     /// Changes in order of time, at most [`CHANGES_MAX`].
     pub changes: Vec<Change>,
 }
@@ -129,7 +132,8 @@ impl Policy {
 
     /// New rules from the start.
     pub fn restart(&mut self, rules: Rules) {
-        *self = Self { start: rules, changes: Vec::new() };
+        self.start = rules;
+        self.changes.clear();
     }
 }
 
@@ -164,17 +168,22 @@ impl Config {
 
     /// What a side is called: as its preset calls it, or by what it differs in.
     pub fn label(&self, side: Side) -> String {
-        let start = &self.policy(side).start;
+        let Policy { start, sysfs, .. } = self.policy(side);
         let preset = crate::preset::find(&self.preset);
-        let named = preset.filter(|p| p.sides[side.index()] == *start).map_or("", |p| p.labels[side.index()]);
-        let name = if named.is_empty() { start.label() } else { named.to_string() };
+        let own =
+            |p: &&crate::preset::Preset| p.sides[side.index()] == *start && p.sysfs[side.index()] == *sysfs;
+        let named = preset.filter(own).map_or("", |p| p.labels[side.index()]);
+        let mut name = if named.is_empty() { start.label() } else { named.to_string() };
+        if let Some(scheduler) = sysfs.scheduler.as_ref().filter(|_| named.is_empty()) {
+            name += &format!(", {scheduler}");
+        }
         if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
     }
 
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
     pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
         let mut scenario = base.clone();
-        let rules = &self.policy(side).start;
+        let Policy { start: rules, sysfs, .. } = self.policy(side);
         scenario.kernel.clone_from(&rules.kernel);
         scenario.set.clone_from(&rules.set);
         for device in &mut scenario.devices {
@@ -184,6 +193,7 @@ impl Config {
             if self.depth.is_some() {
                 device.queue_depth = self.depth;
             }
+            sysfs.apply(device);
         }
         if let Some(machine) = &self.machine {
             scenario.machine.clone_from(machine);
@@ -271,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_change_forgets_what_was_planned_for_later() {
-        let mut policy = Policy { start: Rules::new("4.14", &[]), changes: Vec::new() };
+        let mut policy = Policy { start: Rules::new("4.14", &[]), ..Policy::default() };
         for (at, kernel) in [(10, "4.15"), (20, "4.19"), (15, "6.1")] {
             policy.change(at, Rules::new(kernel, &[]));
         }

@@ -11,16 +11,17 @@ fn many(n: usize, one: &str, more: &str) -> String {
 
 /// Where all requests are, and who spins for what.
 pub fn sentence(scene: &Scene) -> String {
-    let mut at = [0usize; 6];
+    let mut at = [0usize; 7];
     for (_, request) in scene.live() {
         let place = match request.spot {
             Spot::Submit(_) => continue,
             Spot::Plug(_) => 0,
             Spot::TagWait(_) => 1,
-            Spot::Ctx(_) | Spot::Elevator(_) | Spot::Hand(_) => 2,
-            Spot::DispatchList(_) => 3,
-            Spot::Device(_) => 4,
-            Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 5,
+            Spot::Ctx(_) | Spot::Hand(_) => 2,
+            Spot::Elevator(_) => 3,
+            Spot::DispatchList(_) => 4,
+            Spot::Device(_) => 5,
+            Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 6,
         };
         at[place] += 1;
     }
@@ -28,6 +29,7 @@ pub fn sentence(scene: &Scene) -> String {
         "in plugs",
         "waiting for a tag",
         "in ctx lists",
+        "in the scheduler",
         "on dispatch lists",
         "with the device",
         "on the way back",
@@ -98,6 +100,10 @@ pub fn part(scene: &Scene, id: &BoxId) -> String {
                 hctx.dispatch_busy, hctx.runs
             )
         }
+        BoxId::Elevator(id) => {
+            let tags = scene.queues().get(usize::from(id)).map_or(0, |q| q.sched_tags);
+            format!("{} queued; {tags} sched tags in use", scene.standing_len(Standing::Elevator(id)))
+        }
         BoxId::FoldedHctxs => String::new(),
         BoxId::Tags(id) => {
             let Some(hctx) = scene.hctxs().get(usize::from(id)) else { return String::new() };
@@ -158,6 +164,7 @@ pub fn first_in(scene: &Scene, id: &BoxId) -> Option<RqId> {
         }
         BoxId::Hctx(id) => first(Standing::DispatchList(id)),
         BoxId::Tags(id) => first(Standing::TagWait(id)),
+        BoxId::Elevator(id) => first(Standing::Elevator(id)),
         BoxId::Device(id) => first(Standing::Device(id)),
         BoxId::FoldedCpus(_) | BoxId::FoldedHctxs | BoxId::Object(_) => None,
     }

@@ -3,6 +3,7 @@
 
 use crate::config::{Config, Policy, Rules, Side, Theme, View};
 use crate::job;
+use crate::sysfs::Sysfs;
 use mqscope_core::cases::{self, Case};
 use mqscope_core::kernel;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
@@ -31,6 +32,8 @@ pub struct Preset {
     pub base: Scenario,
     /// Rules of each side.
     pub sides: [Rules; 2],
+    /// What each side's disks have otherwise than `base`.
+    pub sysfs: [Sysfs; 2],
     /// What the sides are called; empty where their rules say it best.
     pub labels: [&'static str; 2],
 }
@@ -65,7 +68,11 @@ impl Preset {
             let row = if base.kernel == oldest.name { &kernel::ROWS[kernel::ROWS.len() - 1] } else { oldest };
             Rules::new(row.name, &[])
         };
-        let sides = [rules(&base), scenarios.next().as_ref().map_or_else(other, rules)];
+        let second = scenarios.next();
+        let sides = [rules(&base), second.as_ref().map_or_else(other, rules)];
+        // All disks of a case are alike in what sysfs sets.
+        let disks = second.as_ref().and_then(|s| Some((base.devices.first()?, s.devices.first()?)));
+        let sysfs = [Sysfs::default(), disks.map(|(a, b)| Sysfs::between(a, b)).unwrap_or_default()];
         Self {
             name: case.name,
             title: case.title,
@@ -76,6 +83,7 @@ impl Preset {
             job: job::print(&base.workload, &base.devices),
             base,
             sides,
+            sysfs,
             labels,
         }
     }
@@ -91,7 +99,11 @@ impl Preset {
             depth: None,
             seed: None,
             duration_ns: None,
-            policies: [0, 1].map(|i| Policy { start: self.sides[i].clone(), changes: Vec::new() }),
+            policies: [0, 1].map(|i| Policy {
+                start: self.sides[i].clone(),
+                sysfs: self.sysfs[i].clone(),
+                changes: Vec::new(),
+            }),
         }
     }
 
@@ -134,8 +146,22 @@ mod tests {
                 let scenario = preset.config().scenario(&preset.base, side).expect(preset.name);
                 mqscope_core::Sim::new(&scenario).expect(preset.name);
             }
-            assert_ne!(preset.sides[0], preset.sides[1], "{}: two equal sides", preset.name);
+            let side = |i: usize| (&preset.sides[i], &preset.sysfs[i]);
+            assert_ne!(side(0), side(1), "{}: two equal sides", preset.name);
             assert!(std::ptr::eq(find(preset.name).expect("by name"), preset));
+        }
+    }
+
+    #[test]
+    fn each_side_of_a_preset_is_the_scenario_of_its_case() {
+        for case in cases::cases() {
+            let preset = find(case.name).expect("by name");
+            for (side, (label, own)) in Side::BOTH.into_iter().zip(&case.sides) {
+                let mut built = preset.config().scenario(&preset.base, side).expect(label);
+                built.title.clone_from(&own.title);
+                assert_eq!(built.devices, own.devices, "{}: {label}", case.name);
+                assert_eq!(built.set, own.set, "{}: {label}", case.name);
+            }
         }
     }
 

@@ -88,6 +88,8 @@ struct Local {
     beat_ms: f64,
     page_hidden: bool,
     stage_hidden: bool,
+    /// The scheduler's panel is in view: time goes on for it too.
+    inside_shown: bool,
     painter: Option<Painter>,
     last_link: String,
     /// The playhead stands where a step has left it.

@@ -1,12 +1,14 @@
 //! The whole state as a URL fragment: short readable keys, version 1. No browser here.
 //!
-//! `#v=1&preset=seed-000&a=4.14&b=4.14,dispatch_mode:one-by-one&t=2ms&speed=20us`. Keys that say what the preset says
+//! `#v=1&preset=seed-000&a=4.14&b=4.14,dispatch_mode:one-by-one&b.q=mq-deadline,fifo_batch:4&t=2ms&speed=20us`. Keys that say what the preset says
 //! anyway are left out. A fragment that cannot be read gives a message for each part that was left aside, and the
 //! preset's own values in its place.
 
 use crate::config::{CHANGES_MAX, Config, JOB_MAX, Policy, Rules, SPEED_RANGE, Side, Theme, View};
 use crate::preset::{self, Preset};
+use crate::sysfs::Sysfs;
 use crate::words;
+use mqscope_core::Sim;
 use mqscope_core::device;
 use mqscope_core::host;
 use mqscope_core::kernel;
@@ -124,6 +126,9 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
         if policy.start != base.start {
             push(&key, &rules_text(&policy.start));
         }
+        if policy.sysfs != base.sysfs {
+            push(&format!("{key}.q"), &policy.sysfs.text());
+        }
         for change in &policy.changes {
             let text = format!("{}@{}", words::exact_span(change.at_ns), rules_text(&change.rules));
             push(&format!("{key}.at"), &text);
@@ -216,6 +221,12 @@ pub fn read(fragment: &str) -> Read {
             messages.push(format!("'{}' in the address was left aside: {problem}.", clip(key)));
         }
     }
+    for side in Side::BOTH {
+        if let Err(problem) = reader.settle(side) {
+            let key = side.letter().to_lowercase();
+            messages.push(format!("'{key}.q' in the address was left aside: {problem}."));
+        }
+    }
     let (more, config, view) = (messages.len().saturating_sub(MESSAGES_MAX), reader.config, reader.view);
     if more > 0 {
         messages.truncate(MESSAGES_MAX);
@@ -231,6 +242,27 @@ struct Reader {
 }
 
 impl Reader {
+    /// Takes back what no disk of the preset can have: which attributes there are depends on kernel and scheduler.
+    fn settle(&mut self, side: Side) -> Result<(), String> {
+        let usual = &self.preset.sysfs[side.index()];
+        if self.config.policy(side).sysfs == *usual {
+            return Ok(());
+        }
+        let built = |config: &Config| {
+            let scenario = config.scenario(&self.preset.base, side).and_then(|s| Sim::new(&s));
+            scenario.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let Err(problem) = built(&self.config) else { return Ok(()) };
+        let mut without = self.config.clone();
+        without.policies[side.index()].sysfs.clone_from(usual);
+        // What does not run without them either has another reason, and is said elsewhere.
+        if built(&without).is_err() {
+            return Ok(());
+        }
+        self.config = without;
+        Err(problem)
+    }
+
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "v" | "preset" => {}
@@ -238,6 +270,8 @@ impl Reader {
             "b" => self.config.policies[1].start = rules_read(value)?,
             "a.at" => change_read(&mut self.config.policies[0], value)?,
             "b.at" => change_read(&mut self.config.policies[1], value)?,
+            "a.q" => self.config.policies[0].sysfs = Sysfs::read(value)?,
+            "b.q" => self.config.policies[1].sysfs = Sysfs::read(value)?,
             "machine" => {
                 let known = host::MACHINES.iter().map(|m| m.name);
                 self.config.machine = Some(one_of(value, known)?);
@@ -329,6 +363,9 @@ mod tests {
         config.duration_ns = Some(7_000_001);
         config.policies[0].start.set_knob("plug_max", "32");
         config.policies[1].start = Rules::new("6.1", &[("dispatch_mode", "take-all")]);
+        config.policies[0].sysfs =
+            Sysfs::read("mq-deadline,fifo_batch:4,nomerges:2,nr_requests:32").expect("it reads");
+        config.policies[1].sysfs = Sysfs::read("bfq").expect("it reads");
         config.policies[1].change(1_234_567, Rules::new("5.4", &[("plug_max", "4"), ("queue_rqs", "true")]));
         config.policies[1].change(2_000_000, Rules::new("4.14", &[]));
         view = View {
@@ -352,6 +389,9 @@ mod tests {
             "preset=nope",
             "a=9.99",
             "a=4.14,plug_max:many",
+            "a.q=cfq",
+            "b.q=none,fifo_batch:4",
+            "b.q=mq-deadline,low_latency:1",
             "a=4.14,plug_mxa:3",
             "b.at=4.14",
             "t=-1",

@@ -113,5 +113,45 @@ pub(super) fn cases() -> Vec<Case> {
                 ("6.1, depth 32 by 8", nvme("NVMe, 6.1", "6.1", 32, 4, 8)),
             ],
         ),
+        teaching(
+            "deadline-mix",
+            "Mixed reads and writes, four tags: none against mq-deadline",
+            "Two processes read and two write, all at random, and the driver takes four requests at a time. With none they \
+             go in the order in which they came. mq-deadline sorts each direction by sector and sends batches of up to 16 \
+             (fifo_batch) in one sweep; reads go first, but after two batches of reads (writes_starved) the waiting writes \
+             have their turn, so that they are slowed down and never shut out. Open Inside mq-deadline below the stage and \
+             step: the request marked next is the one that goes.",
+            vec![("none", mix("none")), ("mq-deadline", mix("mq-deadline"))],
+        ),
     ]
+}
+
+/// Readers and writers, more of them than the driver has tags.
+fn mix(scheduler: &str) -> Scenario {
+    let mut disk = DeviceConfig::new("nullb0", "null");
+    disk.scheduler = scheduler.into();
+    disk.nr_tags = Some(4);
+    disk.nr_requests = (scheduler != "none").then_some(64);
+    disk.completion_ns = Some(100_000);
+    let job = |name: &str, rwmixread| JobSpec {
+        name: name.into(),
+        engine: Engine::Libaio,
+        pattern: Pattern::Random,
+        rwmixread,
+        iodepth: 16,
+        numjobs: 2,
+        time_based: true,
+        ..JobSpec::default()
+    };
+    Scenario {
+        title: format!("Two readers and two writers, {scheduler}"),
+        seed: 1,
+        duration_ns: 50_000_000,
+        warmup_ns: 5_000_000,
+        machine: "small".into(),
+        kernel: "6.1".into(),
+        set: Default::default(),
+        devices: vec![disk],
+        workload: Workload::Jobs(vec![job("readers", 100), job("writers", 0)]),
+    }
 }

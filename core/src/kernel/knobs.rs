@@ -312,6 +312,8 @@ choice! {
 pub struct KnobInfo {
     /// Name for `--set` and URLs.
     pub name: &'static str,
+    /// The part of the path that it belongs to, for people.
+    pub group: &'static str,
     /// `bool`, `number` or `choice`.
     pub kind: &'static str,
     /// Allowed words of a choice.
@@ -346,7 +348,8 @@ pub enum KnobError {
 }
 
 macro_rules! knobs {
-    ($($(#[doc = $doc:literal])+ $name:ident : $ty:ty),+ $(,)?) => {
+    // A group's name stands once, before its first knob.
+    ($($(@ $group:literal)? $(#[doc = $doc:literal])+ $name:ident : $ty:ty),+ $(,)?) => {
         /// One row of policy knobs. Every field can be overridden alone by its name.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub struct Knobs { $($(#[doc = $doc])+ pub $name: $ty),+ }
@@ -369,8 +372,14 @@ macro_rules! knobs {
 
             /// All knobs with their values and descriptions.
             pub fn list(&self) -> Vec<KnobInfo> {
+                // Set before the first knob, or this would not compile.
+                let mut group;
                 vec![$(KnobInfo {
                     name: stringify!($name),
+                    group: {
+                        $(group = $group;)?
+                        group
+                    },
                     kind: <$ty as KnobValue>::KIND,
                     choices: <$ty as KnobValue>::CHOICES,
                     help: concat!($($doc),+).trim(),
@@ -394,6 +403,7 @@ fn parse<T: KnobValue>(name: &'static str, value: &str) -> Result<T, KnobError> 
 }
 
 knobs! {
+    @ "Plug"
     /// Requests in a plug before it is flushed (BLK_MAX_REQUEST_COUNT; blk_add_rq_to_plug); 32 since 5.16.
     plug_max: u32,
     /// The same when the plug holds several queues (blk_plug_max_rq_count); 64 since 5.16.
@@ -430,6 +440,7 @@ knobs! {
     write_plug: bool,
     /// Reads of pread and preadv carry REQ_SYNC, as submit_bio_wait sets it (__blkdev_direct_IO_simple, 5.17+).
     psync_sync: bool,
+    @ "Dispatch"
     /// A bio is compared with the requests of its ctx list when it already has a request and tag of its own, under the lock
     /// that also inserts it (blk_mq_merge_queue_io, 4.4).
     merge_after_request: bool,
@@ -459,10 +470,12 @@ knobs! {
     no_budget_delays: bool,
     /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending, 4.15+).
     run_tests_pending: bool,
+    @ "NVMe"
     /// Drivers with commit_rqs ring once for a list; before 5.0 NVMe rang for every command (nvme_commit_rqs).
     commit_rqs: bool,
     /// The driver's queue_rqs takes a whole plug (NVMe, 5.16+).
     queue_rqs: bool,
+    @ "Tags"
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
     batch_tags: bool,
     /// Who is woken when tags are freed (sbitmap_queue_wake_up; bt_clear_tag in 4.4).
@@ -471,10 +484,12 @@ knobs! {
     sleep_traced: bool,
     /// G is traced before the tag is allocated (trace_block_getrq in blk_mq_make_request before 4.20).
     g_before_tag: bool,
+    @ "Completion"
     /// Completion context on queues with one hctx (__blk_mq_complete_request; the softirq since 4.20).
     complete_in: CompleteIn,
     /// A completion sent to another CPU runs in its BLOCK softirq, not in the interrupt (blk_mq_raise_softirq, 5.12+).
     ipi_in_softirq: bool,
+    @ "SCSI"
     /// A SCSI completion runs all hctxs that have pending work (scsi_end_request before 5.10).
     scsi_run_all: bool,
     /// The LUN budget (device_busy) is taken before the tag instead of in queue_rq (scsi_mq_get_budget, 4.15+).
@@ -485,20 +500,25 @@ knobs! {
     scsi_host_busy: bool,
     /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).
     scsi_device_ref: bool,
+    @ "NVMe"
     /// Submission and completion share one NVMe queue lock (nvmeq->q_lock; sq_lock in 4.19).
     nvme_shared_lock: bool,
+    @ "Dispatch"
     /// Statistics counters of the hctx (queued, dispatched) are written for each request (blk_mq_get_request, until 5.15).
     hctx_counters: bool,
     /// hctx->run is counted at each run (__blk_mq_run_hw_queue, blk_mq_sched_dispatch_requests, until 6.6).
     hctx_run_counter: bool,
     /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
     dev_resource: bool,
+    @ "Scheduler path"
     /// blk-mq disks can have a scheduler (elevator_init_mq; not in 4.4). Read when the disk is set up.
     mq_elevators: bool,
     /// Scheduler of disks that say `scheduler = "default"` (elevator_get_default). Read when the disk is set up.
     default_scheduler: DefaultScheduler,
+    @ "Dispatch"
     /// Largest request where the disk does not say otherwise, KiB (BLK_DEF_MAX_SECTORS). Read when the disk is set up.
     max_sectors_kb: u32,
+    @ "Scheduler path"
     /// Requests that a run takes from the elevator at once (blk_mq_do_dispatch_sched).
     elevator_dispatch: ElevatorDispatch,
     /// A run asks the elevator has_work and takes budget before each request (blk_mq_do_dispatch_sched, 4.15+).
@@ -529,14 +549,17 @@ knobs! {
     /// A new unplugged request goes to the scheduler before the limited plug and direct issue are considered
     /// (blk_mq_submit_bio, 5.4+); before, it was inserted and the hctx run at once.
     elevator_before_direct: bool,
+    @ "mq-deadline"
     /// I/O priorities in mq-deadline.
     deadline_prio: DeadlinePrio,
     /// Where mq-deadline goes on in sector order (deadline_next_request).
     deadline_next: DeadlineNext,
     /// Writes' share of the sched tags in mq-deadline.
     deadline_async_depth: DeadlineDepth,
+    @ "kyber"
     /// kyber's statistics and domains.
     kyber_stats: KyberStats,
+    @ "Flush"
     /// Whether a pending flush waits while data of other flush sequences is at the device, up to 5 s (blk_kick_flush).
     flush_defer: FlushDefer,
     /// FUA writes that need no flush, and data of flush sequences, are normal requests: plug, scheduler, ctx lists
@@ -548,9 +571,11 @@ knobs! {
     /// Without a scheduler, the requests of a flush sequence go through the ctx lists, with an I (blk_mq_requeue_work
     /// until 4.14).
     flush_through_ctx: bool,
+    @ "Scheduler path"
     /// Disks can take the legacy path: one queue under q->queue_lock, served by the driver's request_fn (blk_queue_bio;
     /// until 4.20). Its plug follows plug_max and plug_flush_kib, which is 0 in 4.4: no size rule there.
     legacy_path: bool,
+    @ "bfq"
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
     /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when

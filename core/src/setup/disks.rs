@@ -296,12 +296,17 @@ impl Builder<'_> {
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
         let rotational = config.rotational.unwrap_or(false);
         let bfq = scheduler.is_some_and(|row| row.name == "bfq");
-        let elevator = match (path, scheduler) {
-            (_, None) => None,
+        let (elevator, tunables) = match (path, scheduler) {
+            (_, None) => (None, Vec::new()),
             (Path::Mq, Some(row)) => {
-                Some(self.elevator(config, row, q, rotational, first_hctx..first_hctx + nr, nr_tags)?)
+                let hctxs = first_hctx..first_hctx + nr;
+                let (elevator, known) = self.elevator(config, row, q, rotational, hctxs, nr_tags)?;
+                (Some(elevator), known)
             }
-            (Path::Legacy, Some(row)) => Some(self.legacy_elevator(config, row, rotational, queue_lock)?),
+            (Path::Legacy, Some(row)) => {
+                let (elevator, known) = self.legacy_elevator(config, row, rotational, queue_lock)?;
+                (Some(elevator), known)
+            }
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
         let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
@@ -359,6 +364,7 @@ impl Builder<'_> {
             model: preset.name.into(),
             path,
             scheduler: scheduler.map_or("none", |row| row.name).into(),
+            tunables,
             dev: config.dev.unwrap_or(default_dev),
             nr_tags,
             nr_requests,

@@ -101,6 +101,7 @@ impl Builder<'_> {
     }
 
     /// Attaches it (`blk_mq_init_sched`): sched tags for every hctx, or one set where all share their driver tags.
+    /// Gives its attributes as well, with the values that they have by themselves.
     pub(super) fn elevator(
         &mut self,
         config: &DeviceConfig,
@@ -109,7 +110,7 @@ impl Builder<'_> {
         rotational: bool,
         hctxs: Range<u16>,
         nr_tags: u32,
-    ) -> Result<Elevator, ScenarioError> {
+    ) -> Result<(Elevator, Vec<sched::Tunable>), ScenarioError> {
         let name = &config.name;
         let default = 2 * nr_tags.min(DEFAULT_RQ);
         let nr_requests = config.nr_requests.unwrap_or(default);
@@ -127,7 +128,7 @@ impl Builder<'_> {
         if nr_requests != default {
             sched.depth_updated(cx, default);
         }
-        set_attributes(&mut *sched, cx, config, row)?;
+        let known = set_attributes(&mut *sched, cx, config, row)?;
         let locking = sched.locking();
         let shared = hctxs.len() > 1
             && self.knobs.sched_tags_queue_wide
@@ -157,12 +158,12 @@ impl Builder<'_> {
             self.locks(locking.dispatch_name, locking.dispatch, q, &hctxs, name)
         };
         for (i, line) in locking.lines.iter().enumerate() {
-            let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Queue(q));
+            let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Elevator(q));
             if i == 0 {
                 elevator.lines = id;
             }
         }
-        Ok(elevator)
+        Ok((elevator, known))
     }
 
     /// Attaches it to a disk of the legacy path (`elevator_init`), where it works under the queue's one lock.
@@ -172,7 +173,7 @@ impl Builder<'_> {
         row: &'static sched::Row,
         rotational: bool,
         queue_lock: ObjectId,
-    ) -> Result<Elevator, ScenarioError> {
+    ) -> Result<(Elevator, Vec<sched::Tunable>), ScenarioError> {
         let given = config.nr_requests.unwrap_or(POOL_REQUESTS);
         let nr_requests = given.max(MIN_NR_REQUESTS);
         if nr_requests > given {
@@ -183,16 +184,16 @@ impl Builder<'_> {
         let disk = Disk { rotational, nr_hctx: 1, nr_cpus: self.machine.cpus(), nr_requests, in_driver: 0 };
         let cx = Cx { now: 0, knobs: &self.knobs, disk };
         let mut sched = (row.new)(cx);
-        set_attributes(&mut *sched, cx, config, row)?;
+        let known = set_attributes(&mut *sched, cx, config, row)?;
         let mut elevator = Elevator::new(sched, row, &self.machine.costs, nr_requests);
         (elevator.insert_lock, elevator.dispatch_lock) = (queue_lock, queue_lock);
-        Ok(elevator)
+        Ok((elevator, known))
     }
 
     /// The first of the locks of one name.
     fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
         let sites: Vec<(String, Site)> = match at {
-            LockAt::Queue => vec![(format!("{class} ({name})"), Site::Queue(q))],
+            LockAt::Queue => vec![(format!("{class} ({name})"), Site::Elevator(q))],
             LockAt::Hctx => hctxs
                 .clone()
                 .map(|h| (format!("{class} (mq/{} {name})", h - hctxs.start), Site::Hctx(h)))
@@ -207,13 +208,13 @@ impl Builder<'_> {
     }
 }
 
-/// Sets the attributes of `queue/iosched` that a disk asks for.
+/// Sets the attributes of `queue/iosched` that a disk asks for; gives all with the values that they have by themselves.
 fn set_attributes(
     sched: &mut dyn Scheduler,
     cx: Cx<'_>,
     config: &DeviceConfig,
     row: &sched::Row,
-) -> Result<(), ScenarioError> {
+) -> Result<Vec<sched::Tunable>, ScenarioError> {
     let known = sched.tunables(cx);
     for (attribute, &value) in &config.iosched {
         let name = attribute.chars().take(60).collect::<String>();
@@ -227,5 +228,5 @@ fn set_attributes(
         check((low..=high).contains(&value), &field, || format!("must be from {low} to {high}"))?;
         sched.set(tunable.name, value);
     }
-    Ok(())
+    Ok(known)
 }

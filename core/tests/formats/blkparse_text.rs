@@ -151,6 +151,7 @@ fn topology() -> Topology {
         model: "null".into(),
         path: Default::default(),
         scheduler: "none".into(),
+        tunables: Vec::new(),
         dev,
         nr_tags: 64,
         nr_requests: 64,

@@ -16,6 +16,14 @@ pub(super) fn title(name: &str) -> String {
     text
 }
 
+/// A description without the brackets that hold kernel function and versions, and what stands in them.
+pub(super) fn parts_of(help: &'static str) -> (String, &'static str) {
+    let Some(open) = help.rfind('(') else { return (help.into(), "") };
+    let close = help[open..].find(')').map_or(help.len(), |i| open + i);
+    let rest = help.get(close + 1..).unwrap_or_default();
+    (format!("{}{rest}", help[..open].trim_end()), &help[open + 1..close])
+}
+
 /// A control with its label, its help, and whether it was changed.
 #[component]
 pub(super) fn Setting(
@@ -28,6 +36,9 @@ pub(super) fn Setting(
     long: &'static str,
     /// One line below.
     help: Signal<String>,
+    /// Kernel function and versions that its rule comes from.
+    #[prop(optional)]
+    source: &'static str,
     /// Whether it differs from what it would be by itself.
     changed: Signal<bool>,
     /// Puts it back, with the button's name.
@@ -45,7 +56,9 @@ pub(super) fn Setting(
         <div class="knob" class:overridden=changed>
             <label for=id title=long>{label}</label>
             <span class="knob-control">{children()} {button}</span>
-            <p class="knob-help" id=help_id>{help}</p>
+            <p class="knob-help" id=help_id>
+                {help} {(!source.is_empty()).then(|| view! { <span class="knob-source">{source}</span> })}
+            </p>
         </div>
     }
 }
@@ -93,13 +106,23 @@ pub(super) fn Knob(
             view! { <Choice id=id.clone() help=described options value on=set /> }.into_any()
         }
     };
-    let words = help.unwrap_or(first.help);
+    let (words, source) = parts_of(first.help);
+    let words = help.map_or(words, String::from);
+    // What it differs from is said only where it differs.
+    let help = text(move || {
+        rules.with(|r| {
+            let row = kernel::row(&r.kernel).filter(|_| r.set.contains_key(name));
+            let own = row.and_then(|row| row.knobs.list().into_iter().find(|k| k.name == name));
+            own.map_or_else(|| words.clone(), |own| format!("{words} {} has {}.", r.kernel, own.value))
+        })
+    });
     view! {
         <Setting
             id=id
             label=label.map_or_else(|| title(name), String::from)
             long=first.help
-            help=text(move || words.into())
+            help=help
+            source=source
             changed=state(move || rules.read().set.contains_key(name))
             reset=(format!("Reset {}", name.replace('_', " ")), reset)
         >
@@ -111,4 +134,19 @@ pub(super) fn Knob(
 
 fn value_of(name: &str, rules: &Rules) -> String {
     rules.knobs().list().into_iter().find(|k| k.name == name).map(|k| k.value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_parted_from_its_source() {
+        assert_eq!(
+            parts_of("Order of the plug list (blk_add_rq_to_plug)."),
+            ("Order of the plug list.".into(), "blk_add_rq_to_plug")
+        );
+        assert_eq!(parts_of("Flushes it (SIZE); 0: no rule."), ("Flushes it; 0: no rule.".into(), "SIZE"));
+        assert_eq!(parts_of("Which request."), ("Which request.".into(), ""));
+    }
 }

@@ -1,12 +1,15 @@
 //! The parts of the page, one component a file. They read signals of the [`crate::session::Session`] and call its
 //! actions; none touches a player.
 
+mod attribute;
 mod charts;
 mod compare;
 mod contention;
 mod control;
 mod editor;
+mod elevator;
 mod figures;
+mod groups;
 mod header;
 mod icon;
 mod inspector;
@@ -25,6 +28,7 @@ mod workload;
 pub use charts::Charts;
 pub use compare::Compare;
 pub use contention::Contention;
+pub use elevator::Elevator;
 pub use figures::Figures;
 pub use header::Header;
 pub use inspector::Inspector;

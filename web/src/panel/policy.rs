@@ -1,18 +1,13 @@
-//! The policy on the stage: kernel row, the five knobs to begin with, and all others.
+//! The policy on the stage: the five settings to begin with, and behind them all others.
 
+use super::attribute::{Attribute, SchedulerChoice};
 use super::control::{Button, Choice, Line, Radio, act, state, text};
+use super::groups::Groups;
 use super::knob::{Knob, Setting};
+use crate::config::Rules;
 use crate::session::Session;
 use leptos::prelude::*;
-use mqscope_core::device;
-use mqscope_core::kernel::{Knobs, ROWS};
-
-/// The knobs that a newcomer meets first, with names and help for people.
-const FIRST: [(&str, &str, &str); 3] = [
-    ("dispatch_mode", "Dispatch mode", "How a run takes requests from the ctx lists."),
-    ("plug_max", "Plug", "Requests that it holds before it is flushed."),
-    ("direct_at_flush", "Direct issue", "When a flushed plug goes past the ctx list."),
-];
+use mqscope_core::kernel::ROWS;
 
 /// The panel.
 #[component]
@@ -38,10 +33,6 @@ pub fn PolicyPanel() -> impl IntoView {
         (changed > 0)
             .then(|| view! { <Button class="quiet" on=on words=format!("Reset {changed} changed") /> })
     };
-    let covers = move || {
-        let row = ROWS.iter().find(|r| r.name == rules.read().kernel);
-        row.map(|r| format!("Covers {}.", r.covers)).unwrap_or_default()
-    };
     let when = move |now: bool, id: &'static str, label: &'static str| {
         let value = state(move || session.from_now.get() == now);
         view! {
@@ -50,14 +41,6 @@ pub fn PolicyPanel() -> impl IntoView {
                 <label for=id>{label}</label>
             </span>
         }
-    };
-    let kernels = ROWS.iter().map(|r| (r.name.to_string(), r.name.to_string())).collect();
-    let details = RwSignal::new(false);
-    // All knobs are many controls: they are made when somebody opens them.
-    let all = move || {
-        details
-            .get()
-            .then(|| Knobs::NAMES.iter().map(|name| view! { <Knob name rules place="all" /> }).collect_view())
     };
     view! {
         <section class="panel policy" id="policy" aria-labelledby="policy-title">
@@ -71,32 +54,47 @@ pub fn PolicyPanel() -> impl IntoView {
                 {reset}
             </div>
             <fieldset class="segmented">
-                <legend>"A change takes effect"</legend>
+                <legend>"Kernel and knobs change"</legend>
                 {when(true, "when-now", "from the playhead")}
                 {when(false, "when-start", "from the start")}
             </fieldset>
-            <Setting id="kernel".into() label="Kernel".into() help=text(covers) changed=state(|| false)>
-                <Choice
-                    id="kernel".into()
-                    help="kernel-help".into()
-                    options=kernels
-                    value=text(move || rules.read().kernel.clone())
-                    on=Callback::new(move |name: String| session.set_kernel(&name))
-                />
-            </Setting>
-            {FIRST.map(|(name, label, help)| view! { <Knob name label help rules place="first" /> }).collect_view()}
+            <Kernel rules />
+            <Knob
+                name="dispatch_mode"
+                label="Dispatch mode"
+                help="With scheduler none: how a run takes requests from the ctx lists."
+                rules
+                place="first"
+            />
+            <p class="policy-note">
+                "What follows freezes the queue in a kernel. Here the run is done again from its start; the playhead stays."
+            </p>
+            <SchedulerChoice />
+            <Attribute name="nr_requests".into() place="first" />
             <Depth />
-            <Device />
-            <details
-                class="more"
-                on:toggle:target=move |e| {
-                    details.update(|d| *d |= e.target().has_attribute("open"));
-                }
-            >
-                <summary>{format!("All {} knobs", Knobs::NAMES.len())}</summary>
-                <div class="knobs">{all}</div>
-            </details>
+            <Groups rules />
         </section>
+    }
+}
+
+#[component]
+fn Kernel(rules: Memo<Rules>) -> impl IntoView {
+    let session = Session::here();
+    let covers = move || {
+        let row = ROWS.iter().find(|r| r.name == rules.read().kernel);
+        row.map(|r| format!("Covers {}.", r.covers)).unwrap_or_default()
+    };
+    let kernels = ROWS.iter().map(|r| (r.name.to_string(), r.name.to_string())).collect();
+    view! {
+        <Setting id="kernel".into() label="Kernel".into() help=text(covers) changed=state(|| false)>
+            <Choice
+                id="kernel".into()
+                help="kernel-help".into()
+                options=kernels
+                value=text(move || rules.read().kernel.clone())
+                on=Callback::new(move |name: String| session.set_kernel(&name))
+            />
+        </Setting>
     }
 }
 
@@ -116,40 +114,11 @@ fn Depth() -> impl IntoView {
         <Setting
             id="depth".into()
             label="Queue depth".into()
-            help=text(|| "Commands a disk takes at once. Starts both runs over.".into())
+            help=text(|| "Commands a disk takes at once; for both policies.".into())
             changed=state(move || session.config.read().depth.is_some())
             reset=("Reset queue depth".into(), act(move || session.set_base(|c| c.depth = None)))
         >
             <Line id="depth".into() kind="number" help="depth-help".into() value=text(move || shown.get()) on=set />
-        </Setting>
-    }
-}
-
-#[component]
-fn Device() -> impl IntoView {
-    let session = Session::here();
-    let model = text(move || {
-        let own = session.config.with(|c| c.device.clone());
-        own.unwrap_or_else(|| session.preset().model().to_string())
-    });
-    let set = Callback::new(move |chosen: String| {
-        let usual = session.preset().model() == chosen;
-        session.set_base(|c| {
-            c.device = (!usual).then_some(chosen);
-            c.depth = None;
-        });
-    });
-    let options = device::PRESETS.iter().map(|p| (p.name.into(), p.label.into())).collect();
-    let reset = act(move || session.set_base(|c| c.device = None));
-    view! {
-        <Setting
-            id="device".into()
-            label="Device".into()
-            help=text(|| "All disks of the scenario. Starts both runs over.".into())
-            changed=state(move || session.config.read().device.is_some())
-            reset=("Reset device".into(), reset)
-        >
-            <Choice id="device".into() help="device-help".into() options value=model on=set />
         </Setting>
     }
 }

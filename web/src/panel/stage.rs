@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// What the marks mean: class of the sample, words.
 const LEGEND: [(&str, &str); 7] = [
     ("submit", "being submitted, in a plug"),
-    ("queued", "in a ctx or dispatch list"),
+    ("queued", "in a ctx list, scheduler or dispatch list"),
     ("device", "with driver and device"),
     ("back", "completed, on its way back"),
     ("trouble", "refused; a lock that CPUs spin for"),

@@ -7,6 +7,7 @@ use crate::job;
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
+use mqscope_core::device;
 use mqscope_core::format::fio::Ask;
 use mqscope_core::host::MACHINES;
 use mqscope_core::scenario::DURATION_MAX_NS;
@@ -139,7 +140,7 @@ fn Asks() -> impl IntoView {
     }
 }
 
-/// Machine, seed and length of the run.
+/// Machine, disks, seed and length of the run.
 #[component]
 fn Place() -> impl IntoView {
     let session = Session::here();
@@ -165,12 +166,28 @@ fn Place() -> impl IntoView {
         }
         _ => session.notify("Simulated time is written like 500us, 50ms or 2s, up to an hour."),
     });
+    let model = text(move || {
+        let own = session.config.with(|c| c.device.clone());
+        own.unwrap_or_else(|| session.preset().model().to_string())
+    });
+    let set_device = Callback::new(move |chosen: String| {
+        let usual = session.preset().model() == chosen;
+        session.set_base(|c| {
+            c.device = (!usual).then_some(chosen);
+            c.depth = None;
+        });
+    });
+    let devices = device::PRESETS.iter().map(|p| (p.name.into(), p.label.into())).collect();
     let machines = MACHINES.iter().map(|m| (m.name.into(), m.label.into())).collect();
     view! {
         <div class="place">
             <p class="field">
                 <label for="machine">"Machine"</label>
                 <Choice id="machine".into() options=machines value=machine on=set_machine />
+            </p>
+            <p class="field">
+                <label for="device">"Device"</label>
+                <Choice id="device".into() options=devices value=model on=set_device />
             </p>
             <p class="field">
                 <label for="seed">"Seed"</label>

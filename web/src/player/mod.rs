@@ -24,6 +24,7 @@ use mqscope_core::event::Event;
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
 use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::sched::View;
 use mqscope_core::topology::Topology;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -265,6 +266,17 @@ impl Player {
     /// Numbers from the start up to the playhead.
     pub fn report(&self) -> Report {
         self.head.sim.report()
+    }
+
+    /// Whether the simulation stands where the scene does; it is up to one of its own steps ahead where that step
+    /// logged several events and the playhead is between them.
+    pub fn at_rest(&self) -> bool {
+        self.head.at_rest()
+    }
+
+    /// The inside of a disk's scheduler, as the simulation has it (see [`Player::at_rest`]); `None` where there is none.
+    pub fn scheduler_view(&self, queue: u16) -> Option<View> {
+        self.head.sim.scheduler_view(queue)
     }
 
     /// Policy in force at the playhead.

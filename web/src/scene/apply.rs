@@ -132,10 +132,17 @@ impl Scene {
             Kind::RequestMerge { gone, rq, queue, front, .. } => self.append(event, gone, rq, queue, front),
             Kind::SchedTagAlloc { rq, bio, hctx, tag } => {
                 let slot = self.born(event, rq, bio, hctx, tag);
+                let queue = self.queue_of(hctx);
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags += 1;
+                }
                 self.step(slot, event, Did::SchedTagAlloc, tag);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
             }
             Kind::PoolAlloc { rq, bio, queue, count, .. } => {
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags += 1;
+                }
                 let slot = self.born(event, rq, bio, self.first_hctx(queue), 0);
                 self.step(slot, event, Did::PoolAlloc, count);
                 self.move_to(slot, Spot::Submit(event.cpu), at);
@@ -292,6 +299,14 @@ impl Scene {
             }
             Kind::SchedTagFree { rq, .. } | Kind::PoolFree { rq, .. } => {
                 let pool = matches!(event.kind, Kind::PoolFree { .. });
+                let queue = match event.kind {
+                    Kind::SchedTagFree { hctx, .. } => self.queue_of(hctx),
+                    Kind::PoolFree { queue, .. } => queue,
+                    _ => return,
+                };
+                if let Some(q) = self.queues.get_mut(queue as usize) {
+                    q.sched_tags = q.sched_tags.saturating_sub(1);
+                }
                 // A request that was appended to another is gone already.
                 if self.requests.contains_key(&rq)
                     && let Some(slot) = self.find(rq)

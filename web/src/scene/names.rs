@@ -18,14 +18,17 @@ pub struct Names {
 impl Names {
     /// The names that belong to `knobs`.
     pub fn new(knobs: &Knobs) -> Self {
-        // Who may fill a whole plug changed in the same two releases (5.0 to 5.4, 5.16) around which these functions
+        // Who may fill a whole plug changed in the same releases (5.0 to 5.4, 5.13, 5.16) around which these functions
         // were split off or renamed.
         let (submit, split, get, plug) = match knobs.full_plug {
             FullPlug::SingleQueue => {
                 ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_mq_make_request")
             }
-            FullPlug::SingleOrCommit | FullPlug::SingleCommitOrSharedTags => {
+            FullPlug::SingleOrCommit => {
                 ("blk_mq_make_request", "blk_queue_split", "blk_mq_get_request", "blk_add_rq_to_plug")
+            }
+            FullPlug::SingleCommitOrSharedTags => {
+                ("blk_mq_submit_bio", "__blk_queue_split", "__blk_mq_alloc_request", "blk_add_rq_to_plug")
             }
             FullPlug::Always => (
                 "blk_mq_submit_bio",

@@ -111,6 +111,8 @@ pub struct Queue {
     pub requeued: u64,
     /// Bios merged.
     pub merged: u64,
+    /// Sched tags in use over all hctxs; on the legacy path requests of the pool.
+    pub sched_tags: u32,
     /// Requests given to the driver by another CPU than the submitting one.
     pub foreign: u64,
 }

@@ -26,6 +26,7 @@ fn topology() -> Rc<Topology> {
             model: "hba-r0-8ssd".into(),
             path: Default::default(),
             scheduler: "none".into(),
+            tunables: Vec::new(),
             dev: (8, 16),
             nr_tags: 4,
             nr_requests: 4,

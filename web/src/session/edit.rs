@@ -5,6 +5,7 @@ use crate::config::{Config, JOB_MAX, Rules, Side};
 use crate::job;
 use crate::player::Player;
 use crate::preset::{self, Preset};
+use crate::sysfs::Sysfs;
 use crate::url::Read;
 use leptos::prelude::*;
 use mqscope_core::{Sim, kernel};
@@ -107,15 +108,22 @@ impl Session {
 
     /// Changes the rules of the policy on the stage, from the playhead or from the start as the user chose.
     pub fn set_rules(&self, edit: impl FnOnce(&mut Rules)) {
+        self.set_rules_from(self.from_now.get_untracked(), edit);
+    }
+
+    fn set_rules_from(&self, from_now: bool, edit: impl FnOnce(&mut Rules)) {
         self.notices.set(Vec::new());
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
         edit(&mut rules);
-        let from_now = self.from_now.get_untracked() && now > 0;
+        let from_now = from_now && now > 0;
         self.config.update(|c| {
             let policy = &mut c.policies[side.index()];
             if from_now { policy.change(now, rules.clone()) } else { policy.restart(rules.clone()) }
         });
+        if !from_now {
+            self.settle_sysfs(side);
+        }
         if from_now {
             self.with_player_mut(|p| p.apply_from_now(rules.knobs()));
             self.with_local(|l| l.unexplored = true);
@@ -125,6 +133,44 @@ impl Session {
         }
         self.restart_run(side);
         self.moved();
+    }
+
+    /// Puts back what the kernel of a side does not have: attributes of the scheduler, or the scheduler itself.
+    fn settle_sysfs(&self, side: Side) {
+        let fails = || self.config.with_untracked(|c| self.problem(c, side)).is_some();
+        if fails() {
+            self.config.update(|c| c.policies[side.index()].sysfs.forget_iosched());
+            self.notify("Attributes of the scheduler that this kernel does not have were put back.");
+        }
+        if fails() {
+            self.config.update(|c| c.policies[side.index()].sysfs.set_scheduler("none"));
+            self.notify("This kernel does not have the scheduler for this disk; it is none now.");
+        }
+    }
+
+    /// Changes scheduler or attributes of the policy on the stage. The kernel freezes the queue for it, so the run is
+    /// done again from its start; the playhead stays. What cannot run is refused in words.
+    pub fn set_sysfs(&self, edit: impl FnOnce(&mut Sysfs)) {
+        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let mut config = self.config.get_untracked();
+        edit(&mut config.policies[side.index()].sysfs);
+        if let Some(problem) = self.problem(&config, side) {
+            return self.notify(problem);
+        }
+        self.notices.set(Vec::new());
+        self.config.set(config);
+        self.selected.set(None);
+        self.forget_player(side);
+        self.build(side, now);
+        self.restart_run(side);
+        self.moved();
+    }
+
+    /// Why one side of these choices could not run.
+    fn problem(&self, config: &Config, side: Side) -> Option<String> {
+        let scenario =
+            self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, side))).flatten()?;
+        scenario.and_then(|s| Sim::new(&s)).err().map(|error| error.to_string())
     }
 
     /// Another kernel row, without overrides.
@@ -138,7 +184,14 @@ impl Session {
     pub fn set_knob(&self, name: &str, value: &str) {
         let mut probe = self.rules_now().knobs();
         match probe.set(name, value) {
-            Ok(()) => self.set_rules(|rules| rules.set_knob(name, value)),
+            Ok(()) => {
+                // What is read when the disk is set up cannot change later.
+                let later =
+                    probe.list().iter().all(|k| k.name != name || !k.help.contains("the disk is set up"));
+                self.set_rules_from(later && self.from_now.get_untracked(), |rules| {
+                    rules.set_knob(name, value)
+                });
+            }
             Err(error) => self.notify(error.to_string()),
         }
     }
@@ -154,9 +207,8 @@ impl Session {
     pub fn set_base(&self, edit: impl FnOnce(&mut Config)) {
         let mut config = self.config.get_untracked();
         edit(&mut config);
-        let tried = self.with_local(|l| l.base.as_ref().map(|base| config.scenario(base, Side::A))).flatten();
-        if let Some(Err(error)) = tried.map(|scenario| scenario.and_then(|s| Sim::new(&s))) {
-            return self.notify(error.to_string());
+        if let Some(problem) = Side::BOTH.into_iter().find_map(|side| self.problem(&config, side)) {
+            return self.notify(problem);
         }
         self.notices.set(Vec::new());
         self.config.set(config);

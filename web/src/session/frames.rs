@@ -56,6 +56,12 @@ impl Session {
         self.continue_runs();
     }
 
+    /// Whether the scheduler's panel is in view.
+    pub fn set_inside_shown(&self, shown: bool) {
+        self.with_local(|l| l.inside_shown = shown);
+        self.redraw();
+    }
+
     /// Stops everything that is scheduled.
     pub fn close(&self) {
         self.with_local(|l| {
@@ -75,7 +81,7 @@ impl Session {
         let side = self.side.get_untracked().index();
         let more = self.with_local(|l| {
             l.frame_handle = None;
-            let unseen = l.page_hidden || l.stage_hidden;
+            let unseen = l.page_hidden || (l.stage_hidden && !l.inside_shown);
             let passed = if l.last_ms > 0.0 { (now - l.last_ms).clamp(0.0, STEP_MAX_MS) } else { 0.0 };
             l.last_ms = now;
             let mut painter = l.painter.take();
@@ -86,7 +92,7 @@ impl Session {
                 player.tick(passed);
             }
             let settles = match painter.as_mut() {
-                Some(paint) if !unseen => paint(player, selected, passed),
+                Some(paint) if !unseen && !l.stage_hidden => paint(player, selected, passed),
                 _ => false,
             };
             l.painter = painter;

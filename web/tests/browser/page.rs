@@ -27,6 +27,7 @@ fn dress() {
             include_str!("../../../public/controls.css"),
             include_str!("../../../public/parts.css"),
             include_str!("../../../public/panels.css"),
+            include_str!("../../../public/scheduler.css"),
         )));
         document().head().expect("a head").append_child(&style).expect("in the head");
     }
@@ -39,6 +40,15 @@ fn place() -> HtmlElement {
     document().body().expect("a body").prepend_with_node_1(&place).expect("in the body");
     web_sys::window().expect("a window").scroll_to_with_x_and_y(0.0, 0.0);
     place
+}
+
+/// Writes into a field as a user does.
+fn write(field: &HtmlInputElement, value: &str, event: &str) {
+    field.set_value(value);
+    let init = web_sys::EventInit::new();
+    init.set_bubbles(true);
+    let event = web_sys::Event::new_with_event_init_dict(event, &init).expect("an event");
+    field.dispatch_event(&event).expect("sent");
 }
 
 fn text(place: &HtmlElement, selector: &str) -> String {
@@ -140,21 +150,35 @@ async fn a_knob_changes_the_run_from_the_playhead_and_the_address_keeps_it() {
     let place = place();
     let page = mount_to(place.clone(), App);
     sleep(100).await;
-    let plug: HtmlInputElement = element(&place, "#first-plug_max");
-    plug.set_value("4");
-    let init = web_sys::EventInit::new();
-    init.set_bubbles(true);
-    plug.dispatch_event(&web_sys::Event::new_with_event_init_dict("change", &init).expect("an event"))
-        .expect("sent");
+    write(&element(&place, "#find"), "plug_max_multi", "input");
+    assert!(until(|| text(&place, "#find-count") == "1 found").await, "{}", text(&place, "#find-count"));
+    write(&element(&place, "#found-plug_max_multi"), "4", "change");
     let kept = || {
         let hash = web_sys::window().and_then(|w| w.location().hash().ok()).unwrap_or_default();
-        hash.contains("a.at=300us@4.14,plug_max:4")
+        hash.contains("a.at=300us@4.14,plug_max_multi:4")
     };
     assert!(until(kept).await, "{:?}", web_sys::window().map(|w| w.location().hash()));
     assert!(
         until(|| place.query_selector(".mark-change").ok().flatten().is_some()).await,
         "a mark in the timeline"
     );
+    drop(page);
+    place.remove();
+}
+
+#[wasm_bindgen_test]
+async fn a_scheduler_in_the_address_shows_its_inside() {
+    set_hash("v=1&preset=deadline-mix&a.q=kyber,nr_requests:32&t=5ms&paused=1");
+    let place = place();
+    let page = mount_to(place.clone(), App);
+    assert!(
+        until(|| text(&place, "#elevator-title") == "Inside kyber").await,
+        "{}",
+        text(&place, "#elevator")
+    );
+    assert_eq!(element::<HtmlInputElement>(&place, "#first-nr_requests").value(), "32");
+    element::<HtmlElement>(&place, "#elevator").scroll_into_view();
+    assert!(until(|| text(&place, "#elevator .facts").contains("domain_tokens[READ]")).await);
     drop(page);
     place.remove();
 }

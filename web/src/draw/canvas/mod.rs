@@ -34,7 +34,12 @@ pub struct StageCanvas {
     calm: bool,
     topology: Option<Rc<Topology>>,
     runs: usize,
+    /// When the schedulers were last asked what is next: (event, jumps, wall ms since).
+    asked: (u64, u64, f64),
 }
+
+/// Time between two questions to the schedulers while it plays, ms.
+const ASK_MS: f64 = 150.0;
 
 fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
     canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
@@ -61,6 +66,7 @@ impl StageCanvas {
             calm: false,
             topology: None,
             runs: 0,
+            asked: (u64::MAX, 0, 0.0),
         })
     }
 
@@ -118,10 +124,21 @@ impl StageCanvas {
                 let fresh = stage.insert(Stage::new(&topology, width as f32, height as f32));
                 fresh.set_calm(self.calm);
                 self.topology = Some(topology);
+                self.asked.0 = u64::MAX;
                 fresh
             }
         };
         stage.select(selected);
+        let now = (player.position(), player.jumps());
+        self.asked.2 += dt_ms;
+        // Asking means trying a dispatch on a copy: at once after a step or jump, a few times a second otherwise.
+        let jumped = now.1 != self.asked.1;
+        let due = (!player.playing() && player.at_rest()) || self.asked.2 >= ASK_MS;
+        if jumped || (now.0 != self.asked.0 && due) {
+            self.asked = (now.0, now.1, 0.0);
+            let queues = 0..player.topology().queues.len() as u16;
+            stage.announce(queues.map(|q| player.scheduler_view(q).map_or(0, |v| v.next)).collect());
+        }
         let more = stage.update(player.scene(), dt_ms, player.jumps());
         if self.painted != Some(stage.version()) {
             self.painted = Some(stage.version());

@@ -236,7 +236,7 @@ fn tag_view(nr_tags: u32, area: Rect, text: f32) -> TagView {
 }
 
 /// Groups of objects that the run has touched, by class, locks first.
-fn groups_at(topology: &Topology, activity: &Activity, here: impl Fn(Site) -> bool) -> Vec<Group> {
+pub(super) fn groups_at(topology: &Topology, activity: &Activity, here: impl Fn(Site) -> bool) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let touched = |id: usize| activity.objects.get(id).copied().unwrap_or(activity.objects.is_empty());
     let here = |(id, object): &(usize, &Object)| here(object.site) && touched(*id);

@@ -1,6 +1,6 @@
 //! The map as focusable boxes with words, in the order of a request's way.
 
-use super::{BoxId, DeviceBox, HctxBox, Lane, Layout, LayoutBox, Row};
+use super::{BoxId, DeviceBox, ElevatorBox, HctxBox, Lane, Layout, LayoutBox, Row};
 use crate::words::grouped;
 use mqscope_core::topology::Topology;
 
@@ -9,6 +9,7 @@ impl Layout {
     pub fn boxes(&self, topology: &Topology) -> Vec<LayoutBox> {
         let mut boxes = Vec::with_capacity(self.lanes.len() + 2 * self.hctxs.len() + self.devices.len());
         boxes.extend(self.lanes.iter().map(|l| lane_box(topology, l)));
+        boxes.extend(self.elevators.iter().map(|e| elevator_box(topology, e)));
         for hctx in &self.hctxs {
             boxes.extend(hctx_boxes(topology, hctx));
         }
@@ -56,6 +57,21 @@ fn lane_box(topology: &Topology, lane: &Lane) -> LayoutBox {
         }
     };
     LayoutBox { id, label, text, rect: lane.rect }
+}
+
+fn elevator_box(topology: &Topology, at: &ElevatorBox) -> LayoutBox {
+    let queue = &topology.queues[at.queue as usize];
+    LayoutBox {
+        id: BoxId::Elevator(at.queue),
+        label: format!("{} {}", queue.name, queue.scheduler),
+        text: format!(
+            "Scheduler {} of {}, {} sched tags: queued reads and writes in sector order",
+            queue.scheduler,
+            queue.name,
+            grouped(u64::from(queue.nr_requests) * u64::from(at.tag_sets))
+        ),
+        rect: at.rect,
+    }
 }
 
 fn hctx_boxes(topology: &Topology, at: &HctxBox) -> Vec<LayoutBox> {

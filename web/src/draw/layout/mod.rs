@@ -8,13 +8,14 @@
 
 mod blocks;
 mod boxes;
+mod elevators;
 mod lanes;
 mod types;
 
 pub use types::*;
 
 use super::paint::Rect;
-use mqscope_core::event::{CpuId, HctxId};
+use mqscope_core::event::{CpuId, HctxId, QueueId};
 use mqscope_core::topology::Topology;
 
 /// Stages narrower than this run from top to bottom, CSS pixels.
@@ -47,6 +48,8 @@ pub struct Layout {
     pub hctxs: Vec<HctxBox>,
     /// Box of each hctx.
     pub box_of: Vec<u16>,
+    /// Schedulers, of those disks that have one.
+    pub elevators: Vec<ElevatorBox>,
     /// Devices, by queue.
     pub devices: Vec<DeviceBox>,
     /// The way back, from the devices to the lanes.
@@ -79,6 +82,7 @@ impl Layout {
             lane_of: Vec::new(),
             hctxs: Vec::new(),
             box_of: Vec::new(),
+            elevators: Vec::new(),
             devices: Vec::new(),
             back: Vec::new(),
             arcs: Rect::default(),
@@ -106,9 +110,16 @@ impl Layout {
         let back = body.take_right(unit * 1.4);
         let gap = (self.width * 0.026).clamp(unit * 1.5, unit * 5.0);
         let whole = body.w;
-        let lanes = body.take_left(whole * 0.47);
+        let scheduled = elevators::scheduled(topology).next().is_some();
+        let lanes = body.take_left(whole * if scheduled { 0.39 } else { 0.47 });
         body.take_left(gap);
-        let middle = body.take_left(whole * 0.22);
+        if scheduled {
+            let area = body.take_left(whole * 0.13);
+            body.take_left(gap);
+            self.place_elevators(topology, activity, area);
+            self.head("scheduler", Rect::new(area.x, heads.y, area.w, heads.h));
+        }
+        let middle = body.take_left(whole * if scheduled { 0.2 } else { 0.22 });
         body.take_left(gap);
         self.place_lanes(topology, activity, pinned, lanes);
         self.place_hctxs(topology, activity, pinned, middle);
@@ -142,13 +153,21 @@ impl Layout {
         let caption = unit * 1.7;
         let whole = body.h;
         let heads = body.take_top(caption);
-        let lanes = body.take_top(whole * 0.42 - caption);
+        let queues = elevators::scheduled(topology).count();
+        let lanes = body.take_top(whole * if queues > 0 { 0.33 } else { 0.42 } - caption);
         self.place_lanes(topology, activity, pinned, lanes);
         // Blocks below follow the lanes closely when there are few of them.
         let used = self.lanes.last().map_or(lanes.y, |l| l.rect.bottom());
         body.h += body.y - used;
         body.y = used;
         body.take_top(unit * 0.5);
+        if queues > 0 {
+            let head = body.take_top(caption);
+            let area = body.take_top((whole * 0.2).min(queues as f32 * unit * 5.9));
+            self.place_elevators(topology, activity, area);
+            body.take_top(unit * 0.5);
+            self.head("scheduler", head);
+        }
         let hctx_head = body.take_top(caption);
         let line = unit * 3.4;
         let middle = body.take_top((whole * 0.24).min(topology.hctxs.len().min(64) as f32 * line));
@@ -185,10 +204,20 @@ impl Layout {
         self.box_of.get(hctx as usize).and_then(|&at| self.hctxs.get(at as usize))
     }
 
+    /// The box of a queue's scheduler.
+    pub fn elevator(&self, queue: QueueId) -> Option<&ElevatorBox> {
+        self.elevators.iter().find(|e| e.queue == queue)
+    }
+
     /// All groups of locks and lines.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         let hctxs = self.hctxs.iter().flat_map(|h| &h.groups);
-        self.ctx_groups.iter().chain(hctxs).chain(self.devices.iter().flat_map(|d| &d.groups))
+        let elevators = self.elevators.iter().flat_map(|e| &e.groups);
+        self.ctx_groups
+            .iter()
+            .chain(elevators)
+            .chain(hctxs)
+            .chain(self.devices.iter().flat_map(|d| &d.groups))
     }
 }
 

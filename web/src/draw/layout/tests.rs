@@ -30,6 +30,7 @@ fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: 
             model: "model".into(),
             path: Default::default(),
             scheduler: "none".into(),
+            tunables: Vec::new(),
             dev: (8, q.into()),
             nr_tags: [1, 31, 256, 1_023, 5_089][(q + hctxs) as usize % 5],
             nr_requests: 256,
@@ -63,7 +64,37 @@ fn machines() -> Vec<Topology> {
         machine(72, 2, 2, 1, 8, HBA),
         machine(128, 2, 1, 64, 16, NVME),
         machine(128, 4, 16, 4, 128, HBA),
+        with_scheduler(machine(4, 1, 1, 1, 2, &[])),
+        with_scheduler(machine(72, 2, 2, 1, 8, HBA)),
+        with_scheduler(machine(128, 4, 16, 4, 128, HBA)),
     ]
+}
+
+fn with_scheduler(mut t: Topology) -> Topology {
+    for q in &mut t.queues {
+        q.scheduler = "mq-deadline".into();
+        t.objects.push(fixed::Object {
+            name: format!("dd->lock ({})", q.name),
+            class: "dd->lock".into(),
+            kind: ObjectKind::Lock,
+            site: Site::Elevator(q.dev.1 as u16),
+        });
+    }
+    t
+}
+
+#[test]
+fn a_scheduler_stands_between_the_ctx_lists_and_the_hctx() {
+    let t = with_scheduler(machine(4, 1, 1, 1, 2, &[]));
+    let wide = Layout::new(&t, &busy(&t, 4), 1_200.0, 560.0, Pinned::default());
+    let at = wide.elevator(0).expect("its box");
+    assert!(at.upright && at.groups.len() == 1, "{at:?}");
+    assert!(wide.lanes[0].ctx.right() < at.rect.x && at.rect.right() < wide.hctxs[0].rect.x);
+    let narrow = Layout::new(&t, &busy(&t, 4), 320.0, 640.0, Pinned::default());
+    let at = narrow.elevator(0).expect("its box");
+    assert!(narrow.lanes[3].rect.bottom() < at.rect.y && at.rect.bottom() < narrow.hctxs[0].rect.y);
+    let without = Layout::new(&machine(4, 1, 1, 1, 2, &[]), &busy(&t, 4), 1_200.0, 560.0, Pinned::default());
+    assert_eq!(without.elevators, []);
 }
 
 fn busy(t: &Topology, cpus: usize) -> Activity {
@@ -118,6 +149,15 @@ fn check(t: &Topology, l: &Layout) {
         }
         assert_apart(&format!("{name}: hctx {:?}", at.hctx), &parts);
     }
+    for at in &l.elevators {
+        assert_inside(&name, at.rect, stage);
+        let mut parts = vec![at.title, at.lists[0], at.lists[1], at.foot];
+        parts.extend(at.groups.iter().map(|g| g.rect));
+        for part in &parts {
+            assert_inside(&format!("{name}: part of scheduler {}", at.queue), *part, at.rect);
+        }
+        assert_apart(&format!("{name}: scheduler {}", at.queue), &parts);
+    }
     for at in &l.devices {
         assert_inside(&name, at.rect, stage);
         let mut parts = vec![at.title, at.gauge, at.engine, at.link];
@@ -135,6 +175,7 @@ fn check(t: &Topology, l: &Layout) {
         }
     }
     let mut blocks: Vec<Rect> = l.lanes.iter().map(|l| l.rect).collect();
+    blocks.extend(l.elevators.iter().map(|e| e.rect));
     blocks.extend(l.hctxs.iter().map(|h| h.rect));
     blocks.extend(l.devices.iter().map(|d| d.rect));
     assert_apart(&name, &blocks);

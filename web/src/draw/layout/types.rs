@@ -108,6 +108,27 @@ pub struct HctxBox {
     pub groups: Vec<Group>,
 }
 
+/// A scheduler.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElevatorBox {
+    /// Whose.
+    pub queue: QueueId,
+    /// All of it.
+    pub rect: Rect,
+    /// Its name.
+    pub title: Rect,
+    /// Queued reads and queued writes, each in sector order.
+    pub lists: [Rect; 2],
+    /// Whether the lists run from top to bottom instead of from left to right.
+    pub upright: bool,
+    /// Its length, what is next, and the sched tags in use: one line each, or one line for all.
+    pub foot: Rect,
+    /// Sets of `nr_requests` sched tags.
+    pub tag_sets: u32,
+    /// Its locks and lines.
+    pub groups: Vec<Group>,
+}
+
 /// A device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceBox {
@@ -233,6 +254,8 @@ pub enum BoxId {
     Cpu(CpuId),
     /// Folded CPUs of a socket.
     FoldedCpus(u16),
+    /// Scheduler of a queue.
+    Elevator(QueueId),
     /// An hctx.
     Hctx(HctxId),
     /// Folded hctxs.

@@ -1,6 +1,6 @@
 //! Where each live request belongs: its place in the scene, turned into a point of the layout.
 
-use crate::draw::layout::{DeviceBox, Lane, Layout, Units};
+use crate::draw::layout::{DeviceBox, ElevatorBox, Lane, Layout, Units};
 use crate::draw::paint::{Mark, Rect};
 use crate::draw::palette::Tone;
 use crate::draw::sprites::Goal;
@@ -12,6 +12,8 @@ use mqscope_core::event::{CpuId, Stage as DeviceStage};
 pub struct Counters {
     rows: Vec<[u32; 4]>,
     units: Vec<u16>,
+    /// Requests of a scheduler by direction and sector.
+    sorted: Vec<(bool, u64, Slot)>,
 }
 
 /// A tray of a lane.
@@ -93,6 +95,9 @@ pub fn for_each(
     }
     let dot = layout.dot;
     lanes(layout, scene, counters, dot, &mut each);
+    for at in &layout.elevators {
+        elevator(scene, counters, at, dot, &mut each);
+    }
     let topology = scene.topology();
     for id in 0..topology.hctxs.len() as u16 {
         let standing = Standing::DispatchList(id);
@@ -166,6 +171,39 @@ fn lanes(
     for (slot, request) in waits() {
         put(request.cpu, Tray::Submit, slot, request);
     }
+}
+
+/// Queued requests in sector order, reads and writes apart.
+fn elevator(
+    scene: &Scene,
+    counters: &mut Counters,
+    at: &ElevatorBox,
+    dot: f32,
+    each: &mut impl FnMut(Slot, &Request, Goal),
+) {
+    let sorted = &mut counters.sorted;
+    sorted.clear();
+    let queued = scene.standing_at(Standing::Elevator(at.queue));
+    sorted.extend(queued.map(|(slot, r)| (r.is_write(), r.extent.sector, slot)));
+    sorted.sort_unstable();
+    let reads = sorted.partition_point(|(write, ..)| !write);
+    let (reads, writes) = sorted.split_at(reads);
+    for (list, queued) in at.lists.into_iter().zip([reads, writes]) {
+        for (k, &(.., slot)) in queued.iter().enumerate() {
+            let Some(request) = scene.at(slot) else { continue };
+            each(slot, request, in_sweep(list, k as u32, queued.len() as u32, dot, at.upright));
+        }
+    }
+}
+
+/// Place number `k` of `n` along a sweep over the disk: lowest sector at the top or at the left.
+pub fn in_sweep(list: Rect, k: u32, n: u32, dot: f32, upright: bool) -> Goal {
+    let (x, y) = list.centre();
+    let length = if upright { list.h } else { list.w };
+    let room = (length - 2.4 * dot).max(0.0);
+    let pitch = if n > 1 { (room / (n - 1) as f32).min(dot * 2.5) } else { 0.0 };
+    let off = (dot * 1.2).min(length / 2.0) + k as f32 * pitch;
+    Goal { at: if upright { (x, list.y + off) } else { (list.x + off, y) }, radius: dot }
 }
 
 /// The line of a runner in an hctx's hand: one for each CPU inside dispatch, as many as fit.
@@ -389,6 +427,20 @@ mod tests {
                 assert!(tray.holds(x, y), "{k} of {n} at {x}, {y}");
                 assert!(x < last, "first in stands nearest to the exit");
                 last = x;
+            }
+        }
+    }
+
+    #[test]
+    fn a_sweep_goes_from_the_lowest_sector_on_and_holds_everyone() {
+        let list = Rect::new(10.0, 5.0, 14.0, 90.0);
+        for n in [1, 5, 400] {
+            let mut last = f32::NEG_INFINITY;
+            for k in 0..n {
+                let (x, y) = in_sweep(list, k, n, 4.0, true).at;
+                assert!(list.holds(x, y), "{k} of {n} at {x}, {y}");
+                assert!(y > last);
+                last = y;
             }
         }
     }

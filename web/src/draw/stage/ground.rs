@@ -21,6 +21,9 @@ impl Stage {
         for lane in &l.lanes {
             self.ground_lane(lane, p, paint);
         }
+        for elevator in &l.elevators {
+            self.ground_elevator(topology, elevator, p, paint);
+        }
         for hctx in &l.hctxs {
             self.ground_hctx(topology, hctx, p, paint);
         }
@@ -35,11 +38,15 @@ impl Stage {
         if !l.narrow
             && let (Some(first), Some(last)) = (l.lanes.first(), l.lanes.last())
         {
-            // One rail gathers what leaves the ctx lists; a stub leads to each hctx.
+            // One rail gathers what leaves the ctx lists; a stub leads to each scheduler or hctx.
+            let boxes = match l.elevators.as_slice() {
+                [] => l.hctxs.iter().map(|h| h.rect).collect::<Vec<_>>(),
+                elevators => elevators.iter().map(|e| e.rect).collect(),
+            };
             let from = first.ctx.right();
-            let to = l.hctxs.first().map_or(from, |h| h.rect.x);
+            let to = boxes.first().map_or(from, |r| r.x);
             let x = from + (to - from) * 0.45;
-            let mut ends: Vec<f32> = l.hctxs.iter().map(|h| h.rect.centre().1).collect();
+            let mut ends: Vec<f32> = boxes.iter().map(|r| r.centre().1).collect();
             ends.extend([first.rect.centre().1, last.rect.centre().1]);
             let (top, bottom) = ends.iter().fold((f32::MAX, f32::MIN), |(a, b), &y| (a.min(y), b.max(y)));
             paint.line(&[(x, top), (x, bottom)], p.line, 1.0, 1.0);
@@ -47,11 +54,12 @@ impl Stage {
                 let y = lane.rect.centre().1;
                 paint.line(&[(lane.ctx.right(), y), (x, y)], p.line, 1.0, 1.0);
             }
-            for hctx in &l.hctxs {
-                let y = hctx.rect.centre().1;
-                paint.line(&[(x, y), (hctx.rect.x, y)], p.line, 1.0, 1.0);
-                arrow(paint, (hctx.rect.x - 1.0, y), (1.0, 0.0), l.text * 0.35, p);
+            for rect in &boxes {
+                let y = rect.centre().1;
+                paint.line(&[(x, y), (rect.x, y)], p.line, 1.0, 1.0);
+                arrow(paint, (rect.x - 1.0, y), (1.0, 0.0), l.text * 0.35, p);
             }
+            self.ground_from_elevators(p, paint);
             if let (Some(hctx), Some(device)) = (l.hctxs.first(), l.devices.first()) {
                 let (from, to) = (hctx.rect.right(), device.rect.x);
                 let x = from + (to - from) * 0.5;
@@ -102,6 +110,26 @@ impl Stage {
         }
     }
 
+    /// The rail from the schedulers to the hctxs.
+    fn ground_from_elevators(&self, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let (Some(first), Some(hctx)) = (l.elevators.first(), l.hctxs.first()) else { return };
+        let (from, to) = (first.rect.right(), hctx.rect.x);
+        let x = from + (to - from) * 0.45;
+        let out: Vec<f32> = l.elevators.iter().map(|e| e.rect.centre().1).collect();
+        let into: Vec<f32> = l.hctxs.iter().map(|h| h.rect.centre().1).collect();
+        let ends = out.iter().chain(&into);
+        let (top, bottom) = ends.fold((f32::MAX, f32::MIN), |(a, b), &y| (a.min(y), b.max(y)));
+        paint.line(&[(x, top), (x, bottom)], p.line, 1.0, 1.0);
+        for &y in &out {
+            paint.line(&[(from, y), (x, y)], p.line, 1.0, 1.0);
+        }
+        for &y in &into {
+            paint.line(&[(x, y), (to, y)], p.line, 1.0, 1.0);
+            arrow(paint, (to - 1.0, y), (1.0, 0.0), l.text * 0.35, p);
+        }
+    }
+
     fn ground_lane(&self, lane: &Lane, p: &Palette, paint: &mut impl Paint) {
         let l = &self.layout;
         let y = lane.rect.centre().1;
@@ -138,7 +166,11 @@ impl Stage {
         let hctx = &topology.hctxs[id as usize];
         let queue = topology.queues.get(hctx.queue as usize);
         let name = match queue {
-            Some(queue) if topology.queues.len() > 1 || !at.compact => {
+            // `busy 9` must find room beside it.
+            Some(queue)
+                if topology.queues.len() > 1
+                    || !at.compact && name_face.width(&queue.name) + t * 7.0 <= at.title.w =>
+            {
                 format!("{} hctx{}", queue.name, hctx.index)
             }
             _ => format!("hctx{}", hctx.index),

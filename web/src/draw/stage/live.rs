@@ -23,6 +23,9 @@ impl Stage {
         for lane in &self.layout.lanes {
             self.live_lane(scene, lane, &function, p, paint);
         }
+        for elevator in &self.layout.elevators {
+            self.live_elevator(scene, elevator, p, paint);
+        }
         for hctx in &self.layout.hctxs {
             self.live_hctx(scene, hctx, p, paint);
         }
@@ -39,6 +42,7 @@ impl Stage {
             self.live_density(p, paint);
         } else {
             self.live_marks(paint);
+            self.live_next(scene, p, paint);
         }
         self.live_counts(scene, p, paint);
         self.live_selected(scene, p, paint);

@@ -1,6 +1,7 @@
 //! The stage: layout, sprites and what is selected, brought up to date once a frame and painted on anything that
 //! can [`super::paint::Paint`]. No browser types, so the whole picture can be tested and printed natively.
 
+mod elevator;
 mod folding;
 mod goals;
 mod ground;
@@ -76,6 +77,8 @@ pub struct Stage {
     dense: bool,
     calm: bool,
     selected: Option<RqId>,
+    /// What each scheduler would send next, by queue; 0: nothing.
+    next: Vec<RqId>,
     pinned: Pinned,
     jumps: u64,
     stale: bool,
@@ -102,6 +105,7 @@ impl Stage {
             dense: false,
             calm: false,
             selected: None,
+            next: Vec::new(),
             pinned: Pinned::default(),
             jumps: u64::MAX,
             stale: true,
@@ -137,6 +141,11 @@ impl Stage {
     /// Marks a request.
     pub fn select(&mut self, rq: Option<RqId>) {
         self.selected = rq;
+    }
+
+    /// What each disk's scheduler would send next, by queue; 0: nothing.
+    pub fn announce(&mut self, next: Vec<RqId>) {
+        self.next = next;
     }
 
     /// Whether requests are drawn as density.
@@ -263,6 +272,11 @@ impl Stage {
             }
             density.push((lane.plug, plug, 16, Tone::Submit));
             density.push((lane.done, done, 64, Tone::Back));
+        }
+        for at in &layout.elevators {
+            let n = scene.standing_len(Standing::Elevator(at.queue));
+            let of = scene.topology().queues.get(at.queue as usize).map_or(1, |q| q.nr_requests);
+            density.push((at.lists[0], n, of, Tone::Queued));
         }
         for at in &layout.hctxs {
             let Some(id) = at.hctx else { continue };

@@ -277,3 +277,29 @@ fn moved_lines_glow_between_their_cpus_and_fade() {
     settle(&mut stage, &p);
     assert_eq!(paint(&stage, &p).curves, 0);
 }
+
+#[test]
+fn the_scheduler_shows_its_queue_in_sector_order_and_announces_the_next() {
+    let p = player("deadline-mix", 1, 5_000_000);
+    let next = p.scheduler_view(0).expect("a scheduler").next;
+    for (w, h) in [(1_200.0, 620.0), (320.0, 640.0)] {
+        let mut stage = Stage::new(p.topology(), w, h);
+        stage.announce(vec![next]);
+        settle(&mut stage, &p);
+        let at = stage.layout().elevator(0).expect("its box").clone();
+        let queued: Vec<_> = p.scene().standing_at(Standing::Elevator(0)).collect();
+        assert!(queued.len() > 8 && queued.iter().any(|(_, r)| r.is_write()), "{} queued", queued.len());
+        for list in [0, 1] {
+            let of = |r: &Request| usize::from(r.is_write()) == list;
+            let mut mine: Vec<_> = queued.iter().filter(|(_, r)| of(r)).collect();
+            mine.sort_by_key(|(_, r)| r.extent.sector);
+            let points: Vec<_> = mine.iter().map(|(slot, _)| stage.point_of(*slot).expect("drawn")).collect();
+            assert!(points.iter().all(|&(x, y)| at.lists[list].holds(x, y)), "{points:?} in {:?}", at.lists);
+            let along = |p: &(f32, f32)| if at.upright { p.1 } else { p.0 };
+            assert!(points.windows(2).all(|w| along(&w[0]) < along(&w[1])), "{points:?}");
+        }
+        let picture = paint(&stage, &p);
+        assert!(picture.texts.iter().any(|t| t.contains(&next.to_string())), "{:?}", picture.texts);
+        assert!(picture.texts.iter().any(|t| t.ends_with("/64")), "{:?}", picture.texts);
+    }
+}
