@@ -7,7 +7,7 @@ use crate::conservation::audited;
 use mqscope_core::Sim;
 use mqscope_core::event::{Context, Extent, Kind, Op};
 use mqscope_core::kernel::{ROWS, Row};
-use mqscope_core::scenario::{DeviceConfig, Scenario, WriteCache};
+use mqscope_core::scenario::{DeviceConfig, Path, Scenario, WriteCache};
 use mqscope_core::sched::SCHEDULERS;
 use mqscope_core::workload::{
     Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Trim, Workload,
@@ -218,7 +218,7 @@ fn a_flush_waits_for_data_that_it_can_cover() {
 /// Sixteen writes want two tags when the flush comes.
 #[test]
 fn a_flush_passes_the_queue_of_a_scheduler() {
-    for row in SCHEDULERS.iter().filter(|row| row.name != "none") {
+    for row in SCHEDULERS.iter().filter(|row| row.path == Path::Mq) {
         for kernel in ["4.15", "5.10", "6.1", "6.18"] {
             let job = JobSpec {
                 engine: Engine::Libaio,
@@ -251,8 +251,9 @@ fn a_flush_passes_the_queue_of_a_scheduler() {
 
 #[test]
 fn nothing_of_a_flush_is_lost_with_any_scheduler() {
+    let mq = SCHEDULERS.iter().filter(|row| row.path == Path::Mq && row.name != "none");
     let with_elevators = |row: &&Row| row.knobs.mq_elevators;
-    for scheduler in ["none"].into_iter().chain(SCHEDULERS.iter().map(|row| row.name)) {
+    for scheduler in ["none"].into_iter().chain(mq.map(|row| row.name)) {
         for kernel in ROWS.iter().filter(with_elevators) {
             for cache in [NoCache, WithoutFua, WithFua] {
                 let job = JobSpec {

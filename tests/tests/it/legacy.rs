@@ -111,8 +111,7 @@ fn a_bio_joins_a_request_that_waits_in_the_elevator() {
 #[test]
 fn an_unplugged_request_is_inserted_and_sent_by_its_task() {
     let job = JobSpec {
-        engine: Engine::Psync,
-        rwmixread: 0,
+        engine: Engine::Psync, // a read: a write call to a block device plugs
         io_size: Some(Amount::Bytes(4096)),
         ..JobSpec::default()
     };
