@@ -73,6 +73,7 @@ impl Builder<'_> {
             model: config.model.clone(),
             scheduler: config.scheduler.clone(),
             path: Path::Mq,
+            tunables: Vec::new(),
             dev: config.dev.unwrap_or((major, u32::from(q))),
             nr_tags: 0,
             nr_requests: 0,
