@@ -14,6 +14,8 @@ export interface Scenario {
   kernel?: string;
   /** Policy knobs overridden by name. */
   set?: Record<string, string>;
+  /** Invariants to break once each, on purpose: "one-holder", ... */
+  break_invariants?: string[];
   /** Disks, in the order in which jobs number them. */
   devices: Device[];
   workload: Workload;
@@ -121,7 +123,17 @@ export interface Report {
   /** Locks and lines, most time lost first. */
   objects: ObjectReport[];
   series: Series;
+  /** Invariants that did not hold, the first of them; none unless the scenario breaks one on purpose. */
+  violations: Violation[];
   warnings: string[];
+}
+
+/** An invariant that did not hold. */
+export interface Violation {
+  at_ns: number;
+  /** Its name, as in `break_invariants` of a scenario. */
+  invariant: string;
+  text: string;
 }
 
 /** The application's view, as fio reports it. */

@@ -407,6 +407,7 @@ impl Sim {
         if self.tasks[t as usize].program.wake_at_ns != self.now {
             return;
         }
+        self.release_sleepers_lock(t);
         if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
             self.wake_by_timer(t);
         }

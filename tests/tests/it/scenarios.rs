@@ -88,6 +88,7 @@ prop_compose! {
             machine: machine.into(),
             kernel: kernel.into(),
             set,
+            break_invariants: Vec::new(),
             devices,
             workload,
         };

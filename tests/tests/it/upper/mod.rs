@@ -21,6 +21,7 @@ pub fn scenario(kernel: &str, devices: Vec<DeviceConfig>, workload: Workload) ->
         machine: "small".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices,
         workload,
     }
