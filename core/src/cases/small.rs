@@ -153,6 +153,7 @@ fn mix(scheduler: &str) -> Scenario {
         machine: "small".into(),
         kernel: "6.1".into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![job("readers", 100), job("writers", 0)]),
     }
