@@ -140,8 +140,11 @@ impl Sim {
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
                 }
+                // Steps 18 and 19 name the hctx, as the request may be gone by then.
+                let hctx = u32::from(self.rqs[rq].hctx);
+                let then = |pc| frame(pc, part, if pc == 17 { rq } else { hctx });
                 if self.ios[io].is_flush()
-                    && let Some(flow) = self.insert_flush(rq, |pc| frame(pc, part, rq))
+                    && let Some(flow) = self.insert_flush(rq, then)
                 {
                     return flow;
                 }
@@ -151,8 +154,7 @@ impl Sim {
             // The flush machinery has the request now; or it joined the dispatch list past the scheduler.
             18 if self.knobs.flush_runs_inline => self.submit_bio(c, 9, bio, part, NONE),
             18 | 19 => {
-                let hctx = self.queues[q as usize].map[c];
-                let run_async = !self.knobs.flush_runs_inline;
+                let (hctx, run_async) = (rq as HctxId, !self.knobs.flush_runs_inline);
                 Flow::Call(frame(9, part, NONE), Frame::RunHwQueue { pc: 0, hctx, run_async })
             }
             // The request is there already: one lock for the attempt to merge and the insertion (`blk_mq_merge_queue_io`).

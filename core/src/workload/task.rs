@@ -339,10 +339,10 @@ impl Sim {
         }
     }
 
-    /// Whether the I/O under way is a write call that plugs.
+    /// Whether the I/O under way is a write call to a block device that plugs.
     fn write_plug(&self, t: usize) -> bool {
-        self.knobs.write_plug
-            && self.tasks[t].prepared.front().is_some_and(|&io| self.ios[io].op == Op::Write)
+        let plugs = |&io: &u32| self.ios[io].op == Op::Write && self.file_lock_of(t, io).is_none();
+        self.knobs.write_plug && self.tasks[t].prepared.front().is_some_and(plugs)
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.
