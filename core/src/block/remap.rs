@@ -96,6 +96,8 @@ impl Sim {
                 // dm passes a clone on, which has not been traced; md the bio itself.
                 let clones = stack.layout == Layout::Linear;
                 (self.bios[part].queue, self.bios[part].sector) = (queue, sector);
+                // A flush without data goes to a member that has a cache, so that some bio is left.
+                self.drops_flush(part);
                 let extent = Extent { sector, ..self.bio_extent(part) };
                 let id = self.ios[io].id;
                 let traced = clones || self.knobs.md_remap_traced;

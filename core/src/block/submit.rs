@@ -25,22 +25,27 @@ impl Sim {
         Extent { op: io.op, flags: io.flags, sector: b.sector, sectors: b.sectors }
     }
 
+    /// Whether a bio has nothing to flush on its disk: `submit_bio_noacct` drops the flags, and a bio that has nothing else.
+    pub(crate) fn drops_flush(&mut self, bio: u32) -> bool {
+        let Bio { io, queue, .. } = self.bios[bio];
+        let drops = self.ios[io].is_flush() && !self.queues[queue as usize].write_cache;
+        if drops {
+            self.ios[io].flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
+        }
+        drops
+    }
+
     /// `bio` is what is left of the I/O, `part` the piece under way (the same slot for the last piece).
     pub(crate) fn submit_bio(&mut self, c: usize, pc: u8, bio: u32, part: u32, rq: u32) -> Flow {
         let frame = |pc, part, rq| Frame::SubmitBio { pc, bio, part, rq };
         let Bio { io, queue: q, .. } = self.bios[if part == NONE { bio } else { part }];
         match pc {
             0 => {
-                if self.ios[io].is_flush() && !self.queues[q as usize].write_cache {
-                    // Nothing to flush (submit_bio_noacct drops the flags, and a bio that has nothing else).
-                    let flags = &mut self.ios[io].flags;
-                    flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
-                    if self.bios[bio].sectors == 0 {
-                        self.bios.remove(bio);
-                        self.ios[io].dropped = true;
-                        self.bio_end(c, io);
-                        return Flow::Ret(0);
-                    }
+                if self.drops_flush(bio) && self.bios[bio].sectors == 0 {
+                    self.bios.remove(bio);
+                    self.ios[io].dropped = true;
+                    self.bio_end(c, io);
+                    return Flow::Ret(0);
                 }
                 let extent = self.bio_extent(bio);
                 self.bios[bio].q_ns = self.now;
