@@ -105,6 +105,13 @@ export interface Job {
   ioscheduler: string | null;
   phase: number;
   hipri: boolean;
+  /** What the writes are. */
+  trim: "none" | "only" | "before-write";
+  /** fsync after so many writes; 0: never. */
+  fsync: number;
+  end_fsync: boolean;
+  /** Writes ask for FUA. */
+  dsync: boolean;
 }
 
 /** Numbers of a run. Rates are over the measured window. */
