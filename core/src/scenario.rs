@@ -11,6 +11,11 @@ pub const DURATION_MAX_NS: u64 = 3_600_000_000_000;
 /// Most disks.
 pub const DEVICES_MAX: usize = 16;
 
+/// Models of disks that have no device of their own and pass bios on to `members`.
+pub const STACKS: &[&str] = &["md-raid0", "dm-linear"];
+/// Most disks above each other.
+pub const STACK_DEPTH_MAX: usize = 4;
+
 /// A run: machine, kernel, disks, workload, seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,8 +78,14 @@ pub enum Path {
 pub struct DeviceConfig {
     /// Disk name (`sdb`).
     pub name: String,
-    /// Device preset, see [`crate::device::PRESETS`].
+    /// Device preset, see [`crate::device::PRESETS`], or one of [`STACKS`].
     pub model: String,
+    /// Disks that a stacked disk lies on, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// Chunk of an md-raid0, KiB (mdadm's default is 512).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_kb: Option<u32>,
     /// `mq` if not given. The legacy path has its own schedulers and is gone since kernel 5.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -88,6 +99,9 @@ pub struct DeviceConfig {
     /// Hardware contexts.
     #[serde(default)]
     pub nr_hw_queues: Option<u16>,
+    /// Further hctxs whose completions are polled for instead of raising interrupts (NVMe's parameter poll_queues).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub poll_queues: u16,
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
@@ -140,7 +154,7 @@ pub struct DeviceConfig {
     pub completion_ns: Option<u64>,
     /// A null device or scsi_debug ends commands at multiples of this, ns: timers that are read together. 0: each at its
     /// own time.
-    #[serde(default, skip_serializing_if = "is_zero_ns")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub completion_grain_ns: u64,
     /// Recorded service times of the first commands of a null or NVMe disk, in the order in which they are issued, ns.
     /// They stand in for the device's physics; later commands of a null device take `completion_ns`, of an NVMe disk
@@ -150,6 +164,14 @@ pub struct DeviceConfig {
     /// Size, bytes.
     #[serde(default)]
     pub size: Option<u64>,
+    /// The disk carries a file system, and jobs work on files of it: `ext4` or `xfs`. Decides how the file's lock is held
+    /// around direct I/O (knob dio_lock); unset: jobs use the block device itself, which has no such lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_lock: Option<String>,
+    /// sysfs wbt_lat_usec: latency of reads above which asynchronous writes are let through more slowly; 0: no throttling.
+    /// Unset: the kernel's default (2000, rotating disks 75000, off with bfq).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wbt_lat_usec: Option<u64>,
     /// `major,minor` for blkparse text.
     #[serde(default)]
     pub dev: Option<(u32, u32)>,
@@ -174,13 +196,10 @@ impl BusyAnswer {
     }
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
+fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
 }
 
-fn is_zero_ns(ns: &u64) -> bool {
-    *ns == 0
-}
 
 impl DeviceConfig {
     /// A disk with a preset's defaults.
@@ -188,6 +207,8 @@ impl DeviceConfig {
         Self {
             name: name.into(),
             model: model.into(),
+            members: Vec::new(),
+            chunk_kb: None,
             path: None,
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
@@ -211,6 +232,9 @@ impl DeviceConfig {
             completion_grain_ns: 0,
             completions_ns: Vec::new(),
             size: None,
+            file_lock: None,
+            wbt_lat_usec: None,
+            poll_queues: 0,
             dev: None,
         }
     }

@@ -13,14 +13,26 @@ impl Sim {
     pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
         let r = &self.rqs[rq];
         let (id, hctx) = (r.id, r.hctx);
+        if self.hctxs[hctx as usize].poll {
+            return self.hctxs[hctx as usize].completions.push_back(rq);
+        }
         let cpu = match self.queues[r.queue as usize].driver {
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
             Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         };
         self.cpus[cpu as usize].irq_queue.push_back(rq);
         self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
         self.raise_irq(cpu as usize);
+    }
+
+    /// `nvme_poll`: the completion of the oldest finished request of poll queue `h`, if there is one.
+    pub(crate) fn poll(&mut self, c: usize, h: HctxId) -> Option<Frame> {
+        let rq = self.hctxs[h as usize].completions.pop_front()?;
+        let id = self.rqs[rq].id;
+        self.emit(c, Kind::Polled { hctx: h, rq: id });
+        Some(Frame::Complete { pc: 0, rq, softirq: false })
     }
 
     pub(crate) fn hard_irq(&mut self, c: usize, pc: u8) -> Flow {
@@ -104,6 +116,8 @@ impl Sim {
                 self.unlock(c, lock);
                 Flow::Go(frame(1))
             }
+            // Who polls completes it on the spot (`blk_mq_complete_request_remote`).
+            1 if self.hctxs[hctx as usize].poll => self.complete(c, 2, rq, softirq),
             1 => {
                 let submitter = self.rqs[rq].cpu as usize;
                 let (here, there) = (&self.cpus[c], &self.cpus[submitter]);
@@ -194,6 +208,7 @@ impl Sim {
                     self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
                     self.put_sched_tag(c, hctx, sched_tag);
                 }
+                self.wbt_done(c, rq);
                 self.rqs.remove(rq);
                 self.completed(c, hctx)
             }
@@ -206,6 +221,7 @@ impl Sim {
         let r = &self.rqs[rq];
         let (id, queue, extent) = (r.id, r.queue, r.extent());
         self.stats.completed(&self.rqs[rq], self.now);
+        self.wbt_completed(rq);
         self.emit(c, Kind::Complete { rq: id, queue, extent });
         self.bios_end(c, rq);
         self.charge(c, self.costs.complete / 3);

@@ -16,6 +16,7 @@ impl Sim {
         if extent.op != Op::Flush {
             self.stats.issued(queue, now);
         }
+        self.wbt_issued(rq);
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
     }
 
@@ -48,6 +49,7 @@ impl Sim {
             Driver::Null => self.null_queue_rq(c, pc, rq, last),
             Driver::Nvme => self.nvme_queue_rq(c, pc, rq, last),
             Driver::Scsi(host) => self.scsi_queue_rq(c, pc, rq, host, last),
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         }
     }
 

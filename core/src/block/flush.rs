@@ -108,11 +108,11 @@ impl Sim {
         if self.knobs.flush_data_normal {
             return None;
         }
-        let (q, cpu) = (r.queue, r.cpu);
+        let (q, hctx, cpu) = (r.queue, r.hctx, r.cpu);
         if self.knobs.flush_through_ctx && !self.has_elevator(q) {
             let list = self.new_list();
             self.lists[list].push_back(rq);
-            let ctx = self.ctx_index(q, cpu as usize);
+            let ctx = self.ctx_index(hctx, cpu as usize);
             let insert = Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: true };
             return Some(Flow::Call(then(9), insert));
         }
@@ -391,7 +391,7 @@ impl Sim {
         let r = &self.rqs[rq];
         match r.requeue_to {
             RequeueTo::DispatchList | RequeueTo::DispatchTail => self.hctxs[r.hctx as usize].lock,
-            RequeueTo::Ctx => self.ctxs[self.ctx_index(r.queue, r.cpu as usize) as usize].lock,
+            RequeueTo::Ctx => self.ctxs[self.ctx_index(r.hctx, r.cpu as usize) as usize].lock,
             RequeueTo::Elevator => self.insert_lock(r.queue, r.hctx, r.cpu),
         }
     }
@@ -413,7 +413,7 @@ impl Sim {
             }
             RequeueTo::Ctx => {
                 r.i_ns = now;
-                let ctx = self.ctx_index(queue, cpu as usize) as usize;
+                let ctx = self.ctx_index(hctx, cpu as usize) as usize;
                 if extent.op == Op::Flush {
                     self.ctxs[ctx].list.push_back(rq);
                 } else {

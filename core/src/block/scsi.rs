@@ -305,6 +305,7 @@ impl Sim {
             self.stats.took_back(queue, now);
         }
         self.stats.queues[queue as usize].requeued += 1;
+        self.wbt_requeued(rq);
         self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
     }
 
@@ -335,7 +336,7 @@ impl Sim {
         let nr = self.queues[q as usize].nr_hctx;
         let starving = match self.queues[q as usize].driver {
             Driver::Scsi(host) => !self.hosts[host as usize].starved.is_empty(),
-            Driver::Null | Driver::Nvme => false,
+            Driver::Null | Driver::Nvme | Driver::Stacked => false,
         };
         let mut runs = false;
         if starving {

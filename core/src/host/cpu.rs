@@ -55,8 +55,14 @@ pub(crate) enum Frame {
     Batch { pc: u8 },
     /// `io_submit`: the task's prepared I/Os from `next` on.
     IoSubmit { pc: u8, next: u32 },
+    /// `inode_lock` or `inode_lock_shared`, for an I/O of kind `op`.
+    FileLock { pc: u8, lock: u16, op: crate::event::Op },
     /// `blk_mq_make_request` / `blk_mq_submit_bio`; `at` is the first sector not yet handed on.
     SubmitBio { pc: u8, bio: u32, part: u32, rq: u32 },
+    /// `rq_qos_wait`: wbt lets an asynchronous write through or keeps it.
+    WbtWait { pc: u8, bio: u32 },
+    /// `raid0_make_request` or `dm_submit_bio`: a stacked disk hands the pieces of a bio to its members.
+    Remap { pc: u8, bio: u32, part: u32 },
     /// `blk_mq_get_request` / `__blk_mq_alloc_requests`; returns a request slot.
     GetRequest { pc: u8, bio: u32, hctx: u16 },
     /// `blk_mq_flush_plug_list`; `list` holds what is being flushed, in flush order.
@@ -130,7 +136,10 @@ impl Frame {
             Frame::Fio { .. } => "fio",
             Frame::Batch { .. } => "iob",
             Frame::IoSubmit { .. } => "io_submit",
+            Frame::FileLock { .. } => "inode_lock",
             Frame::SubmitBio { .. } => "blk_mq_submit_bio",
+            Frame::WbtWait { .. } => "rq_qos_wait",
+            Frame::Remap { .. } => "submit_bio of a stacked disk",
             Frame::GetRequest { .. } => "blk_mq_get_request",
             Frame::FlushPlug { .. } => "blk_mq_flush_plug_list",
             Frame::SchedMerge { .. } => "blk_mq_sched_bio_merge",

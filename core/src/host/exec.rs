@@ -124,7 +124,10 @@ impl Sim {
             Frame::Fio { pc } => self.fio(c, pc),
             Frame::Batch { pc } => self.batch(c, pc),
             Frame::IoSubmit { pc, next } => self.io_submit(c, pc, next),
+            Frame::FileLock { pc, lock, op } => self.take_file_lock(c, pc, lock, op),
             Frame::SubmitBio { pc, bio, part, rq } => self.submit_bio(c, pc, bio, part, rq),
+            Frame::WbtWait { pc, bio } => self.wbt_wait(c, pc, bio),
+            Frame::Remap { pc, bio, part } => self.remap(c, pc, bio, part),
             Frame::GetRequest { pc, bio, hctx } => self.get_request(c, pc, bio, hctx),
             Frame::FlushPlug { pc, from_schedule, list, group } => {
                 self.flush_plug(c, pc, from_schedule, list, group)

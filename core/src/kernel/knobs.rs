@@ -287,6 +287,17 @@ choice! {
     }
 }
 choice! {
+    /// How an ext4 file's lock (`inode->i_rwsem`) is held around direct I/O.
+    DioLock {
+        /// Reads exclusively while they are handed over, writes exclusively to their end (until 4.8).
+        SubmitOnly = "rd-submit-only",
+        /// Reads shared to their end, writes exclusively (4.9 to 5.5).
+        WriteExclusive = "wr-exclusive",
+        /// Both shared to their end, as writes are overwrites of written blocks (5.6+).
+        Shared = "shared",
+    }
+}
+choice! {
     /// How kyber judges latency.
     KyberStats {
         /// Mean latency of 100 ms windows (until 4.19).
@@ -576,4 +587,18 @@ knobs! {
     @ "bfq"
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
+    /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when
+    /// BIO_TRACE_COMPLETION did not exist).
+    q_on_remapped: bool,
+    /// md raid0 traces A when it redirects a bio (trace_block_bio_remap in raid0_make_request, 4.10+); dm always did.
+    md_remap_traced: bool,
+    /// How a file's lock is held around direct I/O on ext4 (ext4_file_read_iter, ext4_file_write_iter).
+    dio_lock: DioLock,
+    /// A direct write to ext4 holds a plug until it has completed (ext4_file_write_iter, until 4.8).
+    ext4_outer_plug: bool,
+    /// blk-mq queues throttle asynchronous writes unless told otherwise (CONFIG_BLK_WBT_MQ, 4.10+).
+    wbt: bool,
+    /// A freed place goes to the first waiter of wbt in the waker (rq_qos_wake_function, 5.0+); before, all were woken
+    /// and tried themselves.
+    wbt_handover: bool,
 }

@@ -93,6 +93,12 @@ const K4_4: Knobs = Knobs {
     flush_through_ctx: true,
     legacy_path: true,
     bfq_queue_lock: true,
+    q_on_remapped: true,
+    md_remap_traced: false,
+    dio_lock: DioLock::SubmitOnly,
+    ext4_outer_plug: true,
+    wbt: false,
+    wbt_handover: false,
 };
 
 /// Elevators for blk-mq, and what they brought along: merging before the request is made, left-overs first.
@@ -107,6 +113,11 @@ const K4_14: Knobs = Knobs {
     mq_elevators: true,
     default_scheduler: DefaultScheduler::SingleQueue,
     last_looks_ahead: true,
+    q_on_remapped: false,
+    md_remap_traced: true,
+    dio_lock: DioLock::WriteExclusive,
+    ext4_outer_plug: false,
+    wbt: true,
     ..K4_4
 };
 
@@ -149,6 +160,7 @@ const K5_4: Knobs = Knobs {
     kyber_stats: KyberStats::Percentile,
     legacy_path: false,
     elevator_before_direct: true,
+    wbt_handover: true,
     flush_defer: FlushDefer::WithScheduler,
     ..K4_19
 };
@@ -165,6 +177,7 @@ const K5_10: Knobs = Knobs {
     rerun_for_dispatch_list: true,
     elevator_queued: true,
     rq_merge_traced: true,
+    dio_lock: DioLock::Shared,
     flush_defer: FlushDefer::Always,
     ..K5_4
 };

@@ -11,6 +11,10 @@ const MAX_SEGMENTS: u32 = 128;
 /// Default and largest discard_max_bytes (UINT_MAX in sectors, as a bio counts bytes in 32 bits).
 const DISCARD_MAX_BYTES: u64 = 4_294_966_784;
 
+/// `wbt_lat_usec` of rotating and of other disks (wbt_default_latency_nsec), us.
+const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
+const WBT_LAT_USEC: u64 = 2_000;
+
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
@@ -18,19 +22,34 @@ impl Builder<'_> {
         let mut debug_host: Option<u16> = None;
         let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
-        let presets: Vec<&'static Preset> = configs
+        let presets: Vec<Option<&'static Preset>> = configs
             .iter()
-            .map(|d| {
-                preset(&d.model).ok_or_else(|| ScenarioError::UnknownName {
+            .map(|d| match preset(&d.model) {
+                None if !STACKS.contains(&d.model.as_str()) => Err(ScenarioError::UnknownName {
                     what: "device model",
                     name: d.model.chars().take(60).collect(),
-                    known: PRESETS.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-                })
+                    known: PRESETS
+                        .iter()
+                        .map(|p| p.name)
+                        .chain(STACKS.iter().copied())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                }),
+                preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let luns = presets.iter().filter(|p| volumes(p)).count() as u16;
+        let luns = presets.iter().flatten().filter(|p| volumes(p)).count() as u16;
         let mut lun = 0;
         for (config, preset) in configs.iter().zip(presets) {
+            let Some(preset) = preset else {
+                self.stacked(config)?;
+                continue;
+            };
+            check(
+                config.members.is_empty() && config.chunk_kb.is_none(),
+                &format!("devices.{}", config.name),
+                || format!("members and chunk_kb belong to the models {}", STACKS.join(" and ")),
+            )?;
             let recorded = &config.completions_ns;
             check(recorded.len() <= RECORDED_MAX, "completions_ns", || {
                 format!("at most {RECORDED_MAX} times")
@@ -142,6 +161,10 @@ impl Builder<'_> {
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
+        let poll = config.poll_queues.min(nr_cpus);
+        check(poll == 0 || driver == Driver::Nvme, &field("poll_queues"), || {
+            "only NVMe disks have poll queues here".into()
+        })?;
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
         let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
@@ -152,7 +175,7 @@ impl Builder<'_> {
         // Only SCSI has a budget; elsewhere the tags are the limit.
         let depth = preset
             .queue_depth
-            .map_or(nr_tags * u32::from(nr), |default| config.queue_depth.unwrap_or(default));
+            .map_or(nr_tags * u32::from(nr + poll), |default| config.queue_depth.unwrap_or(default));
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
@@ -207,6 +230,11 @@ impl Builder<'_> {
                 self.object("ctx->lock", format!("ctx[{c}]->lock ({name})"), ObjectKind::Lock, Site::Ctx(c));
             self.ctxs.push(Ctx { list: VecDeque::new(), lock });
         }
+        for c in (0..nr_cpus).filter(|_| poll > 0) {
+            let text = format!("ctx[{c}]->lock of polled requests ({name})");
+            let lock = self.object("ctx->lock", text, ObjectKind::Lock, Site::Ctx(c));
+            self.ctxs.push(Ctx { list: VecDeque::new(), lock });
+        }
         // Volumes of one adapter, and all their hctxs, share its tags (BLK_MQ_F_TAG_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
         let shared = match driver {
             Driver::Scsi(host) => self
@@ -227,6 +255,9 @@ impl Builder<'_> {
             _ => nr_tags,
         };
         let map = self.cpu_map(nr, first_hctx);
+        let poll_map = if poll > 0 { self.cpu_map(poll, first_hctx + nr) } else { Vec::new() };
+        let interrupts = nr;
+        let nr = nr + poll;
         let mut common = shared;
         for i in 0..nr {
             let tags = match common {
@@ -238,7 +269,13 @@ impl Builder<'_> {
             } else {
                 self.tags[tags as usize].queues = 1;
             }
-            self.hctx(q, i, first_hctx + i, tags, &map, name, write_cache);
+            let polled = i >= interrupts;
+            let map = if polled { &poll_map } else { &map };
+            let first_ctx = first_ctx + if polled { u32::from(nr_cpus) } else { 0 };
+            self.hctx(q, i, first_hctx + i, tags, map, name, write_cache);
+            if let Some(hctx) = self.hctxs.last_mut() {
+                (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
+            }
         }
         if let Some(tags) = common {
             self.tags[tags as usize].queues += 1;
@@ -280,6 +317,7 @@ impl Builder<'_> {
             Site::Queue(q),
         );
         let rotational = config.rotational.unwrap_or(false);
+        let bfq = scheduler.is_some_and(|row| row.name == "bfq");
         let (elevator, tunables) = match (path, scheduler) {
             (_, None) => (None, Vec::new()),
             (Path::Mq, Some(row)) => {
@@ -293,14 +331,19 @@ impl Builder<'_> {
             }
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
+        let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
+        let wbt = match path {
+            Path::Mq => self.wbt(config, q, bfq, rotational, wbt_depth)?,
+            Path::Legacy => None,
+        };
         self.queues.push(Queue {
             driver,
             device,
             lun,
             first_hctx,
             nr_hctx: nr,
-            first_ctx,
             map,
+            poll_map,
             host_tags,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
@@ -331,8 +374,11 @@ impl Builder<'_> {
             legacy: (path == Path::Legacy).then(|| Legacy::new(nr_requests)),
             elevator,
             request_line,
+            stack: None,
+            wbt,
         });
         let default_dev = match driver {
+            Driver::Stacked => unreachable!("a stacked disk has no driver"),
             Driver::Nvme => (259, u32::from(q)),
             Driver::Null => (254, u32::from(q)),
             Driver::Scsi(_) => (8, 16 * u32::from(q + 1)),
@@ -352,6 +398,37 @@ impl Builder<'_> {
             units: preset.units(),
         });
         Ok(())
+    }
+
+    /// Writeback throttling with its default or the given target; bfq turns the default off.
+    fn wbt(
+        &mut self,
+        config: &DeviceConfig,
+        q: u16,
+        bfq: bool,
+        rotational: bool,
+        queue_depth: u32,
+    ) -> Result<Option<Box<Wbt>>, ScenarioError> {
+        let default = match self.knobs.wbt && !bfq {
+            true if rotational => WBT_LAT_ROTATIONAL_USEC,
+            true => WBT_LAT_USEC,
+            false => 0,
+        };
+        let usec = config.wbt_lat_usec.unwrap_or(default);
+        let name = &config.name;
+        check(usec <= DURATION_MAX_NS / 1000, &format!("devices.{name}.wbt_lat_usec"), || {
+            format!("must be at most {}", DURATION_MAX_NS / 1000)
+        })?;
+        if usec == 0 {
+            return Ok(None);
+        }
+        let mut counter = |what: &str| {
+            let text = format!("rwb->rq_wait {what} ({name})");
+            self.object("rwb->rq_wait", text, ObjectKind::Line, Site::Queue(q))
+        };
+        let line = counter("writes");
+        counter("discards");
+        Ok(Some(Box::new(Wbt::new(usec * 1000, queue_depth, line))))
     }
 
     /// The path of a disk, if kernel and driver have it.
@@ -447,6 +524,9 @@ impl Builder<'_> {
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
+            first_ctx: 0,
+            poll: false,
+            completions: VecDeque::new(),
             ctx_map: 0,
             ctx_map_used: 0,
             ctx_map_line,

@@ -140,9 +140,12 @@ fn batch(recording: &Recording, script: &str, before: Option<&str>) -> Result<(W
 /// Q of a step.
 fn bios(step: &BatchStep) -> usize {
     match step {
-        BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => ios.len(),
+        BatchStep::Submit(ios)
+        | BatchStep::Writeback(ios)
+        | BatchStep::Discard(ios)
+        | BatchStep::Commit(ios) => ios.len(),
         BatchStep::Fsync(_) => 1,
-        BatchStep::Cpu(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
+        BatchStep::Cpu(_) | BatchStep::Prio(_) | BatchStep::Wait | BatchStep::Sleep(_) => 0,
     }
 }
 

@@ -15,4 +15,5 @@ mod scsi;
 mod stations;
 mod tag_waiters;
 mod text_form;
+mod upper;
 mod workloads;

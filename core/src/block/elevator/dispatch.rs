@@ -82,7 +82,9 @@ impl Sim {
                     if budget {
                         self.put_budget(c, q, self.budget_word(c, q));
                     }
-                    let reruns = budget && self.knobs.budget_rerun && self.lists[list].is_empty();
+                    // Drivers without a budget always have some: a scheduler that holds back for a higher priority in
+                    // flight would not be asked again.
+                    let reruns = self.knobs.budget_rerun && self.lists[list].is_empty();
                     return Flow::Pay(frame(if reruns { 4 } else { 5 }, list, NONE, sent));
                 }
                 if budget {
