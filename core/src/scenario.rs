@@ -200,7 +200,6 @@ fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
     *n == T::default()
 }
 
-
 impl DeviceConfig {
     /// A disk with a preset's defaults.
     pub fn new(name: &str, model: &str) -> Self {

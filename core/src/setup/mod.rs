@@ -6,8 +6,8 @@ mod stacks;
 mod tasks;
 
 use crate::block::{
-    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Sdev, Tags, Wbt,
-    Work,
+    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Sdev, Tags,
+    Wbt, Work,
 };
 use crate::check::Checks;
 use crate::device::{Device, PRESETS, Preset, Spec, preset};

@@ -199,7 +199,10 @@ fn io_uring_with_batches_and_what_is_not_simulated() {
     assert_eq!((jobs[2].ioscheduler.as_deref(), jobs[2].engine), (Some("bfq"), Engine::Psync));
     let effect = |option: &str| parsed.accepted.iter().find(|a| a.option == option).map(|a| a.effect);
     // prioclass alone: best effort, level 0; a fifth of the reads is real time.
-    assert_eq!((jobs[4].prio, jobs[4].cmdprio_percentage), (Prio { class: PrioClass::Be, level: 0 }, [20, 20]));
+    assert_eq!(
+        (jobs[4].prio, jobs[4].cmdprio_percentage),
+        (Prio { class: PrioClass::Be, level: 0 }, [20, 20])
+    );
     assert_eq!(jobs[4].cmdprio, Prio { class: PrioClass::Rt, level: 0 });
     assert_eq!(jobs[0].prio, Prio::default());
     assert_eq!(effect("fixedbufs"), Some(Effect::None));

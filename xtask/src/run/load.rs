@@ -148,8 +148,7 @@ fn jobs(name: &str, title: String, bytes: &[u8], text: &str, hints: &Hints) -> L
         }
         return Loaded::Refused(notes);
     }
-    let disks: Vec<DeviceConfig> =
-        parsed.files.iter().enumerate().map(|(i, file)| disk(i, file)).collect();
+    let disks: Vec<DeviceConfig> = parsed.files.iter().enumerate().map(|(i, file)| disk(i, file)).collect();
     if hints.model.is_none() {
         disks
             .iter()
