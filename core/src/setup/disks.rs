@@ -197,7 +197,7 @@ impl Builder<'_> {
             "must be from 1 to 65535".into()
         })?;
         let granularity = config.discard_granularity.unwrap_or(512);
-        check(granularity >= 512 && granularity % 512 == 0, &field("discard_granularity"), || {
+        check(granularity >= 512 && granularity.is_multiple_of(512), &field("discard_granularity"), || {
             "must be a multiple of 512 bytes".into()
         })?;
         let discard_max_bytes = config.discard_max_bytes.unwrap_or(DISCARD_MAX_BYTES);
