@@ -4,6 +4,7 @@
 //! tests read this log and nothing else. Letters and their order follow blktrace; the rest (locks, lines, tags,
 //! hctx runs, CPU contexts, device stages) uses the kernel's own nouns.
 
+use crate::check::Invariant;
 use serde::{Deserialize, Serialize};
 
 /// Serial number of a request, unique in a run (not the tag, not a slot).
@@ -347,6 +348,10 @@ pub enum Kind {
     /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, member or
     /// engine. Logged when the stage is decided, so both times may lie ahead of the event.
     DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
+
+    // --- checks -------------------------------------------------------------------------------------
+    /// Something that must hold does not ([`crate::Sim::violations`] has it in words).
+    Violation { invariant: Invariant },
 }
 
 /// One entry of the log.

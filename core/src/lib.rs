@@ -6,6 +6,7 @@
 
 mod block;
 pub mod cases;
+pub mod check;
 pub mod device;
 pub mod diag;
 mod engine;

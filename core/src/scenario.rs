@@ -1,5 +1,6 @@
 //! Everything a run needs, as one plain value, with presets and a text form.
 
+use crate::check::Invariant;
 use crate::kernel::{self, KnobError, Knobs};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub struct Scenario {
     /// Knobs overridden by name.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
+    /// Invariants that the run breaks once each, on purpose, for a lesson ([`Invariant::lesson`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub break_invariants: Vec<Invariant>,
     /// Disks, in the order in which jobs number them.
     pub devices: Vec<DeviceConfig>,
     /// What runs.

@@ -1,6 +1,7 @@
 //! The simulation: plain data, stepped by its owner.
 
 use crate::block::{Bio, Ctx, Hctx, Host, Io, Queue, Request, Tags};
+use crate::check::Checks;
 use crate::device::Device;
 use crate::engine::agenda::{Agenda, Next, Timed};
 use crate::engine::hash::StateHasher;
@@ -51,6 +52,7 @@ pub struct Sim {
     pub(crate) next_rq: u32,
     pub(crate) stats: Stats,
     pub(crate) log: Log,
+    pub(crate) checks: Checks,
     pub(crate) outbox: crate::device::Outbox,
     pub(crate) sched_out: crate::sched::Out,
     pub(crate) topology: Arc<Topology>,
@@ -153,6 +155,7 @@ impl Sim {
             }
             Next::Timed(Timed::Measure) => self.start_measuring(),
         }
+        self.check_event();
         true
     }
 
@@ -171,7 +174,7 @@ impl Sim {
         &mut self.log
     }
 
-    /// Hash of the whole state but the log and the latency histograms, the same on every platform.
+    /// Hash of the whole state but the log, the violations and the latency histograms, the same on every platform.
     pub fn state_hash(&self) -> u64 {
         let mut h = StateHasher::new();
         (self.now, self.end_ns, self.events, self.seed).hash(&mut h);
@@ -194,6 +197,7 @@ impl Sim {
         self.lists.hash(&mut h);
         (self.next_bio, self.next_rq).hash(&mut h);
         self.stats.hash(&mut h);
+        self.checks.hash(&mut h);
         h.finish()
     }
 

@@ -75,6 +75,7 @@ fn scenario(machine: &str, kernel: &str, models: &[&str], workload: Workload) ->
         machine: machine.into(),
         kernel: kernel.into(),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices: models.iter().enumerate().map(|(i, m)| DeviceConfig::new(&format!("disk{i}"), m)).collect(),
         workload,
     }

@@ -14,6 +14,8 @@ export interface Scenario {
   kernel?: string;
   /** Policy knobs overridden by name. */
   set?: Record<string, string>;
+  /** Invariants to break once each, on purpose: "one-holder", ... */
+  break_invariants?: string[];
   /** Disks, in the order in which jobs number them. */
   devices: Device[];
   workload: Workload;
@@ -90,6 +92,13 @@ export interface Job {
   ioscheduler: string | null;
   phase: number;
   hipri: boolean;
+  /** What the writes are. */
+  trim: "none" | "only" | "before-write";
+  /** fsync after so many writes; 0: never. */
+  fsync: number;
+  end_fsync: boolean;
+  /** Writes ask for FUA. */
+  dsync: boolean;
 }
 
 /** Numbers of a run. Rates are over the measured window. */
@@ -108,7 +117,17 @@ export interface Report {
   /** Locks and lines, most time lost first. */
   objects: ObjectReport[];
   series: Series;
+  /** Invariants that did not hold, the first of them; none unless the scenario breaks one on purpose. */
+  violations: Violation[];
   warnings: string[];
+}
+
+/** An invariant that did not hold. */
+export interface Violation {
+  at_ns: number;
+  /** Its name, as in `break_invariants` of a scenario. */
+  invariant: string;
+  text: string;
 }
 
 /** The application's view, as fio reports it. */

@@ -140,6 +140,7 @@ mod tests {
             machine: String::new(),
             kernel: String::new(),
             set: Default::default(),
+            break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
             devices: vec![DeviceConfig::new("sdb", "null")],
             workload: Workload::Jobs(vec![job]),
         };

@@ -251,6 +251,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             disk(t, *queue),
             words::span(end_ns.saturating_sub(*start_ns) as f64)
         ),
+        Kind::Violation { invariant } => format!("this must not be: {}", invariant.sentence()),
     }
 }
 

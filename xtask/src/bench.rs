@@ -11,7 +11,8 @@ const WASM_RUNS: u32 = 9;
 /// Measure events and simulated requests per second, natively and in wasm.
 ///
 /// Runs report 000 (two RAID volumes, 8 processes, kernel 4.14) with the event log off and on: natively with
-/// criterion, which also compares with the last run, and in wasm under Node. Then prints both and their ratio.
+/// criterion, which also compares with the last run, and in wasm under Node. Then prints both and their ratio, and how
+/// long one job takes under each scheduler as a multiple of none.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo xtask bench
@@ -38,13 +39,32 @@ pub fn bench(args: &Args) -> Result<bool> {
     );
     println!("{:<8} {:<8} {:>10} {:>14} {:>14} {:>10}", "", "log", "time", "events/s", "I/Os/s", "of native");
     for (index, (shown, id)) in [("off", "log-off"), ("on", "log-on")].into_iter().enumerate() {
-        let native = native_seconds(id)?;
+        let native = native_seconds("seed-000", id)?;
         row("native", shown, native, work, None);
         if let Some(wasm) = &wasm {
             row("wasm", shown, wasm[index], work, Some(native / wasm[index]));
         }
     }
+    by_scheduler()?;
     Ok(true)
+}
+
+/// The same job under each scheduler, beside none of the same run of the benchmark.
+fn by_scheduler() -> Result<()> {
+    let none = native_seconds("scheduler", "none")?;
+    println!("\nmixed random I/O, 4 CPUs at depth 32, null device of 10 us, kernel 4.19");
+    println!("{:<16} {:>10} {:>10} {:>14} {:>10}", "scheduler", "I/Os", "time", "I/Os/s", "of none");
+    for scheduler in speed::schedulers() {
+        let ios = speed::run_scheduler(scheduler).ios;
+        let seconds = native_seconds("scheduler", scheduler)?;
+        println!(
+            "{scheduler:<16} {ios:>10} {:>7.1} ms {:>14.0} {:>10.2}",
+            seconds * 1e3,
+            ios as f64 / seconds,
+            seconds / none
+        );
+    }
+    Ok(())
 }
 
 fn row(place: &str, log: &str, seconds: f64, work: Work, ratio: Option<f64>) {
@@ -58,8 +78,8 @@ fn row(place: &str, log: &str, seconds: f64, work: Work, ratio: Option<f64>) {
 }
 
 /// Criterion's median of the run that just ended.
-fn native_seconds(id: &str) -> Result<f64> {
-    let file = root().join(target_dir()).join("criterion/seed-000").join(id).join("new/estimates.json");
+fn native_seconds(group: &str, id: &str) -> Result<f64> {
+    let file = root().join(target_dir()).join("criterion").join(group).join(id).join("new/estimates.json");
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let estimates: serde_json::Value = serde_json::from_str(&text)?;
     let ns = estimates["median"]["point_estimate"].as_f64().context("criterion left no median")?;

@@ -101,7 +101,9 @@ impl Sim {
                 Flow::Go(frame(6, list, sent))
             }
             // Left-overs first.
-            1 if self.hctxs[h].dispatch.is_empty() => self.dispatch(c, 5, hctx, NONE, sent, again),
+            1 if self.hctxs[h].dispatch.is_empty() || self.skips_dispatch_list(hctx) => {
+                self.dispatch(c, 5, hctx, NONE, sent, again)
+            }
             1 => Flow::Pay(frame(2, NONE, sent)),
             2 => {
                 let lock = self.hctxs[h].lock;
@@ -131,6 +133,9 @@ impl Sim {
                 Flow::Go(frame(9, NONE, sent))
             }
             5 => {
+                if self.checks.on {
+                    self.check_left_overs(c, hctx);
+                }
                 if elevator || self.one_by_one(hctx, false) {
                     return Flow::Call(frame(8, NONE, sent), take(self));
                 }

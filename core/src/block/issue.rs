@@ -63,6 +63,9 @@ impl Sim {
             }
             3 => {
                 let lock = self.ctxs[ctx as usize].lock;
+                if let Some(asleep) = self.sleep_with_lock(c, lock, frame(6)) {
+                    return asleep;
+                }
                 self.unlock(c, lock);
                 self.insert_requests(c, 6, hctx, ctx, list, run_async)
             }

@@ -3,6 +3,7 @@
 
 use crate::block::sbitmap::{WAIT_QUEUES, Waiter};
 use crate::block::{NONE, Queue};
+use crate::check::Invariant;
 use crate::event::{HctxId, Kind, Sleep};
 use crate::host::{Flow, Frame};
 use crate::kernel::TagWake;
@@ -57,6 +58,7 @@ impl Sim {
 
     pub(super) fn take_tag(&mut self, c: usize, t: usize, shallow: u32) -> Option<u32> {
         let line = self.tags[t].word_line;
+        self.tags_change(c);
         match self.tags[t].take(c, shallow) {
             Some(tag) => {
                 let word = tag >> self.tags[t].shift;
@@ -175,7 +177,10 @@ impl Sim {
                     let (id, q) = (io.id, io.queue);
                     self.stats.queues[q as usize].tag_waits += 1;
                     self.emit(c, Kind::TagWait { bio: id, hctx, wait_queue: queue });
-                    if self.tasks[t].plug.list.is_empty() && self.tasks[t].plug.cached.is_empty() {
+                    let plug = &self.tasks[t].plug;
+                    let kept =
+                        !plug.list.is_empty() && self.checks.is_armed(Invariant::PlugFlushedBeforeSleep);
+                    if kept || (plug.list.is_empty() && plug.cached.is_empty()) {
                         Flow::Go(frame(4))
                     } else {
                         Flow::Call(
@@ -190,6 +195,9 @@ impl Sim {
             5 => {
                 let t = self.current_task(c);
                 if self.tasks[t].tag_wait.is_some() {
+                    if !self.tasks[t].plug.list.is_empty() {
+                        self.checks.breaks(Invariant::PlugFlushedBeforeSleep);
+                    }
                     Flow::Sleep(frame(6), Sleep::Tag)
                 } else {
                     Flow::Go(frame(6))
@@ -210,6 +218,7 @@ impl Sim {
         if self.tags[self.hctxs[h as usize].tags as usize].queues > 1 {
             return; // not for tag sets shared by queues
         }
+        self.tags_change(c);
         let Some((word, mut bits)) = self.tags[t].take_batch(c, n) else { return };
         self.touch(c, self.tags[t].word_line + word as u32);
         if !scheduled {
@@ -250,18 +259,23 @@ impl Sim {
             self.touch(c, self.hctxs[h as usize].active_line);
         }
         self.queues[self.hctxs[h as usize].queue as usize].nr_active -= 1;
-        self.release(c, t, tag);
+        self.release(c, t, tag, Invariant::TagsConserved);
     }
 
     /// Gives a sched tag back.
     pub(crate) fn put_sched_tag(&mut self, c: usize, h: HctxId, tag: u32) {
         if let Some(t) = self.hctxs[h as usize].sched_tags {
-            self.release(c, t as usize, tag);
+            self.release(c, t as usize, tag, Invariant::SchedTagsConserved);
         }
     }
 
-    /// Clears the bit and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`).
-    pub(super) fn release(&mut self, c: usize, t: usize, tag: u32) {
+    /// Clears the bit and wakes waiters by batch (`sbitmap_queue_clear`, `sbq_wake_up`). `kept` is the invariant that
+    /// this keeps.
+    pub(super) fn release(&mut self, c: usize, t: usize, tag: u32, kept: Invariant) {
+        self.tags_change(c);
+        if self.checks.breaks(kept) {
+            return;
+        }
         let line = self.tags[t].word_line + (tag >> self.tags[t].shift);
         self.touch(c, line);
         self.tags[t].give_back(c, tag);

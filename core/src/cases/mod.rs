@@ -63,6 +63,7 @@ fn raid_volumes(title: &str, volumes: u16, kernel: &str) -> Scenario {
         machine: "xeon-gold-6150-2s".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: (0..volumes).map(|i| DeviceConfig::new(names[i as usize], "hba-r0-8ssd")).collect(),
         workload: Workload::Jobs((0..volumes).map(job).collect()),
     }

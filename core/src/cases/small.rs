@@ -17,6 +17,7 @@ fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
         machine: "small".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new(name, model)],
         workload: Workload::Batch(BatchScript {
             name: "iob".into(),
@@ -54,6 +55,7 @@ fn nvme(title: &str, kernel: &str, iodepth: u32, numjobs: u32, batch: u32) -> Sc
         machine: "desktop".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new("nvme0n1", "p4510-2t")],
         workload: Workload::Jobs(vec![JobSpec {
             name: "randread".into(),
@@ -151,6 +153,7 @@ fn mix(scheduler: &str) -> Scenario {
         machine: "small".into(),
         kernel: "6.1".into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![job("readers", 100), job("writers", 0)]),
     }

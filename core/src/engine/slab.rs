@@ -47,6 +47,16 @@ impl<T: Clone + Default> Slab<T> {
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
+
+    /// The values in use, in order of slots; `free` is room to work in, then tells of each slot whether it is free.
+    pub(crate) fn live_slots(&self, free: &mut Vec<bool>) -> impl Iterator<Item = &T> {
+        free.clear();
+        free.resize(self.slots.len(), false);
+        for &slot in &self.free {
+            free[slot as usize] = true;
+        }
+        self.slots.iter().zip(&*free).filter_map(|(value, &free)| (!free).then_some(value))
+    }
 }
 
 impl<T> std::ops::Index<u32> for Slab<T> {

@@ -110,6 +110,7 @@ impl Sim {
         }
         let at = self.now + debt;
         if at <= self.until_ns && self.agenda.runs_on(at) {
+            self.check_event();
             self.now = at;
             self.events += 1;
             return false;
@@ -231,8 +232,11 @@ impl Sim {
         let Some(Runnable::Task(t)) = self.cpus[c].current else {
             unreachable!("only tasks sleep");
         };
-        debug_assert_eq!(self.cpus[c].locks_held, 0, "no lock is held across a sleep");
         self.emit(c, Kind::TaskSleep { why });
+        if self.checks.on {
+            self.check_sleep(c, t);
+            self.leave_lock_with_sleeper(c, t);
+        }
         std::mem::swap(&mut self.cpus[c].stack, &mut self.tasks[t as usize].stack);
         self.tasks[t as usize].state = TaskState::Sleeping(why);
         self.switch_out(c);

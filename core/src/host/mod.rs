@@ -13,4 +13,4 @@ mod objects;
 
 pub use costs::{Costs, MACHINES, Machine, machine};
 pub(crate) use cpu::{Cpu, Flow, Frame, Mode, Runnable};
-pub(crate) use objects::Objects;
+pub(crate) use objects::{NO_CPU, Objects};

@@ -45,6 +45,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
             bytes: sim.stats.bytes.clone(),
             lat_sum_ns: sim.stats.lat_sum_ns.clone(),
         },
+        violations: sim.violations().to_vec(),
         warnings: {
             let mut warnings = sim.warnings.as_ref().clone();
             if end_ns <= from && from > 0 {

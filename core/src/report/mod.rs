@@ -7,6 +7,7 @@ mod stats;
 pub(crate) use build::build;
 pub(crate) use stats::Stats;
 
+use crate::check::Violation;
 use serde::Serialize;
 
 /// Percentiles given for every latency, in percent.
@@ -39,6 +40,9 @@ pub struct Report {
     pub objects: Vec<ObjectReport>,
     /// Time series over the whole run.
     pub series: Series,
+    /// Invariants that did not hold, the first [`crate::check::VIOLATIONS_MAX`]; none in a run that breaks nothing on
+    /// purpose. Without checks (a release build that breaks nothing) nobody looks.
+    pub violations: Vec<Violation>,
     /// What a user should know (clamped sizes, unsupported parts).
     pub warnings: Vec<String>,
 }

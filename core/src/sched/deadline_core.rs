@@ -6,7 +6,7 @@
 //! over `writes_starved` times) and deadlines are looked at: the oldest request starts the new batch if its time has come.
 //! From 5.14 on each priority class has its own lists, while the batch and its direction stay common to all.
 
-use super::SchedRq;
+use super::{SchedRq, Sweep};
 use crate::event::PrioClass;
 use crate::kernel::{DeadlineNext, DeadlinePrio};
 use std::collections::{BTreeMap, VecDeque};
@@ -110,6 +110,8 @@ pub(crate) struct Deadline {
     last_dir: Dir,
     /// Source of keys and places.
     order: u64,
+    /// For a lesson: the next batch that can turns back, see [`Deadline::break_batch`].
+    turns_back: bool,
 }
 
 impl Deadline {
@@ -125,6 +127,7 @@ impl Deadline {
             // dd_init_sched; it matters with remembered positions, where a first batch of writes needs no choice.
             last_dir: Dir::Write,
             order: 0,
+            turns_back: false,
         }
     }
 
@@ -236,6 +239,7 @@ impl Deadline {
         }
         let going_on =
             self.next_request(class, self.last_dir).filter(|_| self.batching < self.limits.fifo_batch);
+        let going_on = going_on.map(|slot| self.turned_back(class).unwrap_or(slot));
         let (slot, why) = match going_on {
             Some(slot) => (slot, Why::Batch { nth: self.batching + 1 }),
             None => self.new_batch(now, class)?,
@@ -258,6 +262,34 @@ impl Deadline {
             DeadlineNext::Position => {}
         }
         Some(Pick { slot, why, class, aged })
+    }
+
+    /// The sweep turns back once, on purpose, as soon as a request waits before the last one.
+    pub(super) fn break_batch(&mut self) {
+        self.turns_back = true;
+    }
+
+    fn turned_back(&mut self, class: usize) -> Option<u32> {
+        if !self.turns_back {
+            return None;
+        }
+        let lane = &self.classes[class].lanes[self.last_dir as usize];
+        let (&(sector, _), &slot) = lane.sort_list.iter().next()?;
+        if sector >= lane.latest_pos {
+            return None;
+        }
+        self.turns_back = false;
+        Some(slot)
+    }
+
+    /// How a dispatched request stands in the sweep of its direction and class.
+    pub(super) fn sweep(&self, pick: &Pick) -> Option<Sweep> {
+        let lane = (pick.class * Dir::BOTH.len() + Dir::of(&self.entry(pick.slot).rq) as usize) as u8;
+        match pick.why {
+            Why::AtHead => None,
+            Why::Batch { .. } => Some(Sweep { lane, goes_on: true }),
+            Why::New { .. } => Some(Sweep { lane, goes_on: false }),
+        }
     }
 
     /// Chooses the direction of the next batch and its first request.

@@ -90,6 +90,22 @@ pub(crate) struct Out {
     pub timers: Vec<(u64, u32)>,
     /// Shared lines of the scheduler that the call wrote, by index (see [`Locking::lines`]).
     pub lines: Vec<u16>,
+    /// How the dispatched request stands in the scheduler's sweep over the sectors, where it has one.
+    pub sweep: Option<Sweep>,
+}
+
+/// Place of a dispatched request in a sweep; what [`crate::check::Invariant::BatchSorted`] is checked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sweep {
+    /// Sorted tree it came from, below [`Sweep::LANES`].
+    pub lane: u8,
+    /// It goes on where the last request of this tree was.
+    pub goes_on: bool,
+}
+
+impl Sweep {
+    /// Two directions of three priority classes.
+    pub(crate) const LANES: usize = 6;
 }
 
 /// What a lock of a scheduler belongs to.
@@ -281,6 +297,10 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     /// Sets an attribute; the value has been checked against its range.
     fn set(&mut self, _name: &str, _value: u64) {}
 
+    /// For a lesson: the next batch that can turns back to the lowest sector, once
+    /// ([`crate::check::Invariant::BatchSorted`]).
+    fn break_batch(&mut self) {}
+
     /// Its inside at `cx.now`.
     fn view(&self, cx: Cx<'_>) -> View;
 }
@@ -352,6 +372,7 @@ schedulers! {
     bfq "bfq" Mq false elevator_bfq "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
     noop "noop" Legacy false ctx_insert "first in, first out, but joins what is contiguous";
     deadline "deadline" Legacy false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
+    shortest "shortest" Mq false elevator_deadline "for teaching, not in Linux: the smallest request goes first, unless one has waited too long";
 }
 
 /// The scheduler of this name.

@@ -51,8 +51,10 @@ impl Scheduler for Policy {
         self.core.insert(cx.now, rq, at_head);
     }
 
-    fn dispatch(&mut self, cx: Cx<'_>, _hctx: u16, _out: &mut Out) -> Option<u32> {
-        self.core.dispatch(cx.now).map(|pick| pick.slot)
+    fn dispatch(&mut self, cx: Cx<'_>, _hctx: u16, out: &mut Out) -> Option<u32> {
+        let pick = self.core.dispatch(cx.now)?;
+        out.sweep = self.core.sweep(&pick);
+        Some(pick.slot)
     }
 
     fn has_work(&self, _cx: Cx<'_>, _hctx: u16) -> bool {
@@ -124,6 +126,10 @@ impl Scheduler for Policy {
             "async_depth" => self.async_depth = value as u32,
             _ => self.core.set(name, value),
         }
+    }
+
+    fn break_batch(&mut self) {
+        self.core.break_batch();
     }
 
     fn view(&self, cx: Cx<'_>) -> View {

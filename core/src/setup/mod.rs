@@ -7,6 +7,7 @@ mod tasks;
 use crate::block::{
     CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Tags, Work,
 };
+use crate::check::Checks;
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
@@ -136,6 +137,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         next_rq: 0,
         stats,
         log: Log::default(),
+        checks: Checks::new(&scenario.break_invariants),
         outbox: Default::default(),
         sched_out: Default::default(),
         topology: Arc::new(b.topology),

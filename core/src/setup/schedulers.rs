@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::block::Elevator;
+use crate::check::Invariant;
 use crate::kernel::DefaultScheduler;
 use crate::sched::{self, Cx, Disk, LockAt, Scheduler};
 use std::ops::Range;
@@ -130,6 +131,9 @@ impl Builder<'_> {
         let cx = Cx { now: 0, knobs: &knobs, disk: after };
         if nr_requests != default {
             sched.depth_updated(cx, default);
+        }
+        if self.scenario.break_invariants.contains(&Invariant::BatchSorted) {
+            sched.break_batch();
         }
         let known = set_attributes(&mut *sched, cx, config, row)?;
         let locking = sched.locking();

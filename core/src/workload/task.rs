@@ -352,6 +352,7 @@ impl Sim {
         if self.tasks[t as usize].program.wake_at_ns != self.now {
             return;
         }
+        self.release_sleepers_lock(t);
         let cpu = self.tasks[t as usize].cpu as usize;
         if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
             self.tasks[t as usize].state = TaskState::Runnable;

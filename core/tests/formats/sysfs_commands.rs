@@ -18,6 +18,7 @@ fn scenario(devices: Vec<DeviceConfig>) -> Scenario {
         machine: "small".into(),
         kernel: "6.1".into(),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices,
         workload: Workload::Jobs(vec![JobSpec::default()]),
     }

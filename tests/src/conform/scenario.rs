@@ -89,6 +89,7 @@ pub fn replay(recording: &Recording, before: Option<&str>) -> Result<Replay, Ref
         machine: String::from(MACHINE),
         kernel: kernel.into(),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices,
         workload,
     };

@@ -115,6 +115,7 @@ impl Paragraph {
             machine: "small".into(),
             kernel: kernel.into(),
             set: self.set.clone(),
+            break_invariants: Vec::new(),
             devices: (0..count).map(device).collect(),
             workload,
         }

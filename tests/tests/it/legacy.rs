@@ -29,6 +29,7 @@ fn scenario(kernel: &str, device: DeviceConfig, workload: Workload) -> Scenario 
         machine: "small".into(),
         kernel: kernel.into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: vec![device],
         workload,
     }

@@ -1,10 +1,12 @@
 //! The one integration binary: a module a behaviour. It runs natively, and in wasm under Node.
 
+mod adding_a_scheduler;
 mod appendix_a;
 mod conservation;
 mod determinism;
 mod flush;
 mod found;
+mod invariants;
 mod laws;
 mod legacy;
 mod recorded_kernels;

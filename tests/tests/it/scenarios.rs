@@ -76,6 +76,7 @@ prop_compose! {
             machine: machine.into(),
             kernel: kernel.into(),
             set,
+            break_invariants: Vec::new(),
             devices: devices.into_iter().enumerate().map(device).collect(),
             workload,
         };

@@ -19,6 +19,7 @@ fn reads(model: &str, numjobs: u32, iodepth: u32, duration_ms: u64) -> Scenario 
         machine: "desktop".into(),
         kernel: "6.1".into(),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new("disk0", model)],
         workload: Workload::Jobs(vec![JobSpec {
             engine: Engine::Libaio,

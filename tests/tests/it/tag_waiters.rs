@@ -36,6 +36,7 @@ fn woken(kernel: &str, sleepers: u32) -> usize {
         machine: "small".into(),
         kernel: kernel.into(),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![writer]),
     };

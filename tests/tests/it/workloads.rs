@@ -18,6 +18,7 @@ fn scenario(disks: &[DeviceConfig], duration_ns: u64, workload: Workload) -> Sce
         machine: "desktop".into(),
         kernel: "6.1".into(),
         set: Default::default(),
+        break_invariants: Vec::new(),
         devices: disks.to_vec(),
         workload,
     }

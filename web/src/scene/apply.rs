@@ -34,7 +34,7 @@ impl Scene {
             Kind::FlushPending { .. } | Kind::FlushStart { .. } | Kind::RequeueListAdd { .. } => {
                 self.apply_flush(event);
             }
-            Kind::Plug { .. } | Kind::Congested { .. } => {}
+            Kind::Plug { .. } | Kind::Congested { .. } | Kind::Violation { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));

@@ -204,6 +204,7 @@ fn scenario(title: String, machine: &str, devices: Vec<DeviceConfig>, workload: 
         machine: machine.into(),
         kernel: String::from("4.14"),
         set: BTreeMap::new(),
+        break_invariants: Vec::new(),
         devices,
         workload,
     }

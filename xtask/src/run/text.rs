@@ -1,6 +1,7 @@
 //! A report as text for people.
 
 use mqscope_core::cases::Case;
+use mqscope_core::check::Violation;
 use mqscope_core::report::{CpuReport, JobReport, Latency, ObjectReport, PERCENTILES, QueueReport, Report};
 use std::fmt::{self, Write as _};
 
@@ -65,6 +66,9 @@ fn write(out: &mut String, label: &str, report: &Report) -> fmt::Result {
     )?;
     for warning in &report.warnings {
         writeln!(out, "warning: {warning}")?;
+    }
+    for Violation { at_ns, invariant, text } in &report.violations {
+        writeln!(out, "violation of {} at {}: {text}", invariant.name(), time(*at_ns as f64))?;
     }
     if report.jobs.len() != 1 {
         job(out, "all jobs", &report.total)?;

@@ -52,7 +52,8 @@ impl Sim {
             }
             2 | WITH_BUDGET_2 => {
                 let index = hctx - self.queues[q as usize].first_hctx;
-                let taken = self.tell(c, q, |sched, cx, out| sched.dispatch(cx, index, out));
+                let (taken, sweep) =
+                    self.tell(c, q, |sched, cx, out| (sched.dispatch(cx, index, out), out.sweep.take()));
                 if let Some(rq) = taken {
                     self.charge_op(c, q);
                     self.unhash(rq);
@@ -60,6 +61,9 @@ impl Sim {
                     self.elevator(q).in_driver += 1;
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::Dequeue { rq: id, hctx, from: Place::Elevator });
+                    if self.checks.on {
+                        self.check_sweep(c, q, id, self.rqs[rq].sector, sweep);
+                    }
                 } else {
                     // The search alone: a third of an operation.
                     let ns = self.elevator(q).op_ns / 3;

@@ -40,6 +40,9 @@ impl Sim {
             }
             2 => {
                 let lock = self.insert_lock(q, hctx, cpu);
+                if let Some(asleep) = self.sleep_with_lock(c, lock, frame(0, cpu)) {
+                    return asleep;
+                }
                 self.unlock(c, lock);
                 Flow::Go(frame(0, cpu))
             }

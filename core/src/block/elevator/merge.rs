@@ -39,7 +39,11 @@ impl Sim {
                 let found = self.elv_merge(c, q, bio);
                 if let Some((rq, _)) = found {
                     self.unhash(rq);
+                    let sector = self.rqs[rq].sector;
                     self.merge(c, rq, bio);
+                    if self.rqs[rq].sector != sector {
+                        self.checks.sweep_moved(q);
+                    }
                     self.after_merge(c, q, rq);
                 }
                 self.charge(c, self.costs.merge);

@@ -1,6 +1,7 @@
 //! Dispatch: the driver pulls (`__blk_run_queue`, `blk_peek_request`, `scsi_request_fn`, `null_request_fn`).
 
 use crate::block::{NONE, Work};
+use crate::check::Invariant;
 use crate::event::{Kind, Place, QueueId};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
@@ -189,7 +190,7 @@ impl Sim {
             self.emit(c, Kind::TagFree { rq: id, hctx, tag });
             self.queues[q as usize].nr_active -= 1;
             let tags = self.hctxs[hctx as usize].tags as usize;
-            self.release(c, tags, tag);
+            self.release(c, tags, tag, Invariant::TagsConserved);
         }
     }
 

@@ -169,7 +169,7 @@ impl Stage {
             // `busy 9` must find room beside it.
             Some(queue)
                 if topology.queues.len() > 1
-                    || !at.compact && name_face.width(&queue.name) + t * 7.0 <= at.title.w =>
+                    || !at.compact && name_face.width(&queue.name) + t * 7.5 <= at.title.w =>
             {
                 format!("{} hctx{}", queue.name, hctx.index)
             }

@@ -136,7 +136,8 @@ impl Stage {
         let small = Type { size: t * 0.85, mono: false, strong: false };
         if hctx.dispatch_busy > 0 && !at.compact {
             let text = format!("busy {}", hctx.dispatch_busy);
-            let right = (at.title.right(), at.title.centre().1);
+            // The number of tags in use follows at once.
+            let right = (at.title.right() - t * 0.9, at.title.centre().1);
             paint.text(&text, right, Align::Right, small, p.tone(Tone::Trouble), 1.0);
         }
         let runners = hctx.runners();
