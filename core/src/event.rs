@@ -222,6 +222,10 @@ pub enum Sleep {
     Request,
     /// Waiting for completions (`io_getevents`, `io_uring_enter`, or the end of a synchronous I/O).
     Io,
+    /// The lock of the file is held by others.
+    FileLock,
+    /// Asynchronous writes are throttled (wbt).
+    Wbt,
     /// thinktime, a rate limit, startdelay.
     Timer,
     /// Waiting for other jobs (stonewall) or the end of the job.
@@ -236,6 +240,9 @@ pub enum Kind {
     // --- blktrace letters -------------------------------------------------------------------------
     /// `Q`: a bio arrived at the queue.
     Queue { bio: BioId, queue: QueueId, extent: Extent },
+    /// `A` (`traced`: md raid0 since 4.10, dm always): the part `extent` of a bio now goes to disk `queue`; it came from
+    /// sector `from_sector` of the stacked disk `from_queue`.
+    Remap { bio: BioId, queue: QueueId, extent: Extent, from_queue: QueueId, from_sector: u64, traced: bool },
     /// `X`: a bio was split; `extent` is the whole, `at_sector` the first sector of the second part.
     Split { bio: BioId, queue: QueueId, extent: Extent, at_sector: u64 },
     /// `M`: the bio was merged at the back of `rq`.
@@ -260,7 +267,7 @@ pub enum Kind {
     /// `R`: put back by the driver.
     Requeue { rq: RqId, queue: QueueId, hctx: HctxId, extent: Extent },
     /// `C`: completed. `cpu` of the event is the completing CPU. A request of a flush sequence shows it with its data,
-    /// and again, without sectors, when the sequence has ended.
+    /// and again, without sectors, when the sequence has ended. `rq` is 0 for a bio of a dm disk, which has no request.
     Complete { rq: RqId, queue: QueueId, extent: Extent },
 
     // --- life of a request between the letters ------------------------------------------------------
@@ -326,6 +333,18 @@ pub enum Kind {
     /// A shared line moved from CPU `from` to this CPU; `wait_ns` is the queueing for the line itself.
     LineTransfer { line: ObjectId, from: CpuId, transfer_ns: u32, wait_ns: u32 },
 
+    /// The task wants the lock of a file (`inode->i_rwsem`), for itself or shared, and will sleep behind `waiters` others.
+    FileLockWait { lock: ObjectId, exclusive: bool, waiters: u16 },
+    /// The task holds the lock of a file, after `wait_ns`.
+    FileLockAcquire { lock: ObjectId, exclusive: bool, wait_ns: u64 },
+    /// The task gave the lock of a file back.
+    FileLockRelease { lock: ObjectId, exclusive: bool },
+
+    /// `task` sleeps until fewer of `queue`'s asynchronous writes (or discards) are in flight: wbt lets `limit` be.
+    WbtWait { bio: BioId, queue: QueueId, in_flight: u32, limit: u32 },
+    /// wbt's limits changed: `REQ_SYNC` and reclaim, normal, beside other I/O.
+    WbtLimits { queue: QueueId, max: u32, normal: u32, background: u32 },
+
     // --- CPUs and tasks -----------------------------------------------------------------------------
     /// The context of the event began on this CPU (for a task: it was switched in).
     ContextBegin,
@@ -341,6 +360,8 @@ pub enum Kind {
     TaskWake { task: TaskId },
     /// The device finished `rq` and raised the interrupt of `hctx` (or of a host's reply queue) for this CPU.
     Irq { hctx: HctxId, rq: RqId },
+    /// The task, spinning, found `rq` in the completion queue of poll queue `hctx`; no interrupt tells of it.
+    Polled { hctx: HctxId, rq: RqId },
     /// A completion was sent to CPU `target` by an inter-processor interrupt.
     Ipi { target: CpuId },
 
@@ -378,6 +399,7 @@ impl Kind {
     pub fn subject(&self) -> Option<(QueueId, Option<Extent>)> {
         Some(match *self {
             Kind::Queue { queue, extent, .. }
+            | Kind::Remap { queue, extent, .. }
             | Kind::Split { queue, extent, .. }
             | Kind::BackMerge { queue, extent, .. }
             | Kind::FrontMerge { queue, extent, .. }
@@ -397,6 +419,7 @@ impl Kind {
     pub fn letter(&self) -> Option<&'static str> {
         Some(match self {
             Kind::Queue { .. } => "Q",
+            Kind::Remap { traced: true, .. } => "A",
             Kind::Split { .. } => "X",
             Kind::BackMerge { .. } | Kind::RequestMerge { traced: true, front: false, .. } => "M",
             Kind::FrontMerge { .. } | Kind::RequestMerge { traced: true, front: true, .. } => "F",

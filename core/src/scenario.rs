@@ -11,6 +11,11 @@ pub const DURATION_MAX_NS: u64 = 3_600_000_000_000;
 /// Most disks.
 pub const DEVICES_MAX: usize = 16;
 
+/// Models of disks that have no device of their own and pass bios on to `members`.
+pub const STACKS: &[&str] = &["md-raid0", "dm-linear"];
+/// Most disks above each other.
+pub const STACK_DEPTH_MAX: usize = 4;
+
 /// A run: machine, kernel, disks, workload, seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,8 +78,14 @@ pub enum Path {
 pub struct DeviceConfig {
     /// Disk name (`sdb`).
     pub name: String,
-    /// Device preset, see [`crate::device::PRESETS`].
+    /// Device preset, see [`crate::device::PRESETS`], or one of [`STACKS`].
     pub model: String,
+    /// Disks that a stacked disk lies on, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// Chunk of an md-raid0, KiB (mdadm's default is 512).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_kb: Option<u32>,
     /// `mq` if not given. The legacy path has its own schedulers and is gone since kernel 5.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -88,6 +99,9 @@ pub struct DeviceConfig {
     /// Hardware contexts.
     #[serde(default)]
     pub nr_hw_queues: Option<u16>,
+    /// Further hctxs whose completions are polled for instead of raising interrupts (NVMe's parameter poll_queues).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub poll_queues: u16,
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
@@ -98,6 +112,12 @@ pub struct DeviceConfig {
     /// Commands the LUN takes at once (SCSI budget).
     #[serde(default)]
     pub queue_depth: Option<u32>,
+    /// The SCSI driver answers busy for every so many commands; 0: never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub every_nth: u32,
+    /// What it answers then.
+    #[serde(default, skip_serializing_if = "BusyAnswer::is_default")]
+    pub every_nth_answer: BusyAnswer,
     /// sysfs nomerges: 0, 1 or 2.
     #[serde(default)]
     pub nomerges: u8,
@@ -129,9 +149,13 @@ pub struct DeviceConfig {
     /// sysfs rotational, if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// Fixed service time of a null device, ns.
+    /// Fixed service time of a null device or of scsi_debug, ns.
     #[serde(default)]
     pub completion_ns: Option<u64>,
+    /// A null device or scsi_debug ends commands at multiples of this, ns: timers that are read together. 0: each at its
+    /// own time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub completion_grain_ns: u64,
     /// Recorded service times of the first commands of a null or NVMe disk, in the order in which they are issued, ns.
     /// They stand in for the device's physics; later commands of a null device take `completion_ns`, of an NVMe disk
     /// the last recorded time.
@@ -140,10 +164,42 @@ pub struct DeviceConfig {
     /// Size, bytes.
     #[serde(default)]
     pub size: Option<u64>,
+    /// The disk carries a file system, and jobs work on files of it: `ext4` or `xfs`. Decides how the file's lock is held
+    /// around direct I/O (knob dio_lock); unset: jobs use the block device itself, which has no such lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_lock: Option<String>,
+    /// sysfs wbt_lat_usec: latency of reads above which asynchronous writes are let through more slowly; 0: no throttling.
+    /// Unset: the kernel's default (2000, rotating disks 75000, off with bfq).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wbt_lat_usec: Option<u64>,
     /// `major,minor` for blkparse text.
     #[serde(default)]
     pub dev: Option<(u32, u32)>,
 }
+
+/// How a SCSI command is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusyAnswer {
+    /// The driver refuses, and the host counts as blocked (SCSI_MLQUEUE_HOST_BUSY).
+    #[default]
+    HostBusy,
+    /// The driver refuses, and the LUN counts as blocked (SCSI_MLQUEUE_DEVICE_BUSY).
+    DeviceBusy,
+    /// The device takes the command and ends it with status BUSY: it comes back through the requeue list.
+    StatusBusy,
+}
+
+impl BusyAnswer {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
+}
+
 
 impl DeviceConfig {
     /// A disk with a preset's defaults.
@@ -151,6 +207,8 @@ impl DeviceConfig {
         Self {
             name: name.into(),
             model: model.into(),
+            members: Vec::new(),
+            chunk_kb: None,
             path: None,
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
@@ -159,6 +217,8 @@ impl DeviceConfig {
             nr_hw_queues: None,
             nr_requests: None,
             queue_depth: None,
+            every_nth: 0,
+            every_nth_answer: BusyAnswer::HostBusy,
             nomerges: 0,
             rq_affinity: default_rq_affinity(),
             max_sectors_kb: None,
@@ -169,8 +229,12 @@ impl DeviceConfig {
             discard_max_bytes: None,
             discard_granularity: None,
             completion_ns: None,
+            completion_grain_ns: 0,
             completions_ns: Vec::new(),
             size: None,
+            file_lock: None,
+            wbt_lat_usec: None,
+            poll_queues: 0,
             dev: None,
         }
     }

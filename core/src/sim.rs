@@ -37,6 +37,7 @@ pub struct Sim {
     pub(crate) objects: Objects,
     pub(crate) tasks: Vec<Task>,
     pub(crate) jobs: Vec<JobState>,
+    pub(crate) file_locks: Vec<crate::workload::file_lock::FileLock>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) hctxs: Vec<Hctx>,
     pub(crate) ctxs: Vec<Ctx>,
@@ -153,6 +154,7 @@ impl Sim {
                 self.cpus[c as usize].timer_queue.push_back((queue, token));
                 self.raise_irq(c as usize);
             }
+            Next::Timed(Timed::Wbt(queue)) => self.wbt_timer(queue),
             Next::Timed(Timed::Measure) => self.start_measuring(),
         }
         self.check_event();
@@ -185,6 +187,7 @@ impl Sim {
         self.objects.hash(&mut h);
         self.tasks.hash(&mut h);
         self.jobs.hash(&mut h);
+        self.file_locks.hash(&mut h);
         self.queues.hash(&mut h);
         self.hctxs.hash(&mut h);
         self.ctxs.hash(&mut h);

@@ -14,6 +14,8 @@ const VIOLATIONS_MAX: usize = 20;
 #[derive(Debug, Default)]
 struct Bio {
     sectors: u64,
+    /// A stacked disk has passed it on, so that it may be queued again below.
+    remapped: bool,
     ended: u32,
 }
 
@@ -121,11 +123,18 @@ impl Audit {
     fn bio(&mut self, event: &Event) {
         match event.kind {
             Kind::Queue { bio, extent, .. } => {
-                let new = Bio { sectors: u64::from(extent.sectors), ended: 0 };
+                if self.bios.get(&bio).is_some_and(|known| known.remapped) {
+                    return;
+                }
+                let new = Bio { sectors: u64::from(extent.sectors), ..Bio::default() };
                 if self.bios.insert(bio, new).is_some() {
                     self.violation(event, format!("bio {bio} is queued twice"));
                 }
             }
+            Kind::Remap { bio, .. } => match self.bios.get_mut(&bio) {
+                Some(known) => known.remapped = true,
+                None => self.violation(event, format!("unknown bio {bio} is passed on")),
+            },
             Kind::BioEnd { bio, .. } => match self.bios.get_mut(&bio) {
                 Some(known) if known.ended == 0 => known.ended = 1,
                 Some(known) => {
@@ -254,15 +263,17 @@ impl Audit {
                 self.state(event, rq, |r| !std::mem::replace(&mut r.issued, true) && r.completions == 0);
             }
             Kind::Requeue { rq, queue, .. } => {
-                // A SCSI LUN without budget refuses before D.
-                if self.requests.get_mut(&rq).is_some_and(|r| std::mem::take(&mut r.issued)) {
+                // A SCSI LUN without budget refuses before D; a command that ended with status BUSY has left the device.
+                let left = |r: &mut Request| std::mem::take(&mut r.interrupts) > 0;
+                let answered = self.requests.get_mut(&rq).is_some_and(left);
+                if self.requests.get_mut(&rq).is_some_and(|r| std::mem::take(&mut r.issued)) && !answered {
                     let in_flight = &mut self.in_flight[usize::from(queue)];
                     *in_flight = in_flight.saturating_sub(1);
                 }
                 self.state(event, rq, |r| r.completions == 0);
             }
             // The device is done: its place may be taken before C is reported (a SCSI LUN gives the budget back first).
-            Kind::Irq { rq, hctx } => {
+            Kind::Irq { rq, hctx } | Kind::Polled { rq, hctx } => {
                 let queue = topology.hctxs.get(usize::from(hctx)).map_or(0, |h| usize::from(h.queue));
                 if let Some(in_flight) = self.in_flight.get_mut(queue) {
                     *in_flight = in_flight.saturating_sub(1);
@@ -272,6 +283,7 @@ impl Audit {
                     r.interrupts == 1 && r.issued
                 });
             }
+            Kind::Complete { rq: 0, .. } => {}
             Kind::FlushPending { rq, .. } => {
                 self.state(event, rq, |r| {
                     r.in_flush_seq = true;

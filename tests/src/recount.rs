@@ -68,7 +68,7 @@ impl Recount {
         let at = event.at_ns;
         let of_hctx = |hctx: u16| usize::from(hctx_queue[usize::from(hctx)]);
         match event.kind {
-            Kind::Queue { bio, extent, .. } => _ = self.bios.insert(bio, extent.sectors),
+            Kind::Queue { bio, extent, .. } => _ = self.bios.entry(bio).or_insert(extent.sectors),
             Kind::Reap { bio, lat_ns } => {
                 let sectors = self.bios.get(&bio).copied().unwrap_or(0);
                 if sectors == 0 {
@@ -82,13 +82,13 @@ impl Recount {
             Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } | Kind::PoolAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
             }
-            Kind::RequestMerge { gone, rq, queue, .. } => {
+            Kind::RequestMerge { gone, queue, .. } => {
                 let q = &mut self.queues[usize::from(queue)];
                 q.merges += 1;
                 // The report counts a request at its end.
                 q.inserted -= u64::from(self.inserted.remove(&gone));
-                let earlier = self.allocated.remove(&gone).unwrap_or(at);
-                self.allocated.entry(rq).and_modify(|kept| *kept = earlier.min(*kept));
+                // Until here both held a tag.
+                q.held_ns += (at - self.allocated.remove(&gone).unwrap_or(at)) as f64;
             }
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;
@@ -110,6 +110,7 @@ impl Recount {
                     q.in_flight_ns += (at - from) as f64;
                 }
             }
+            Kind::Complete { rq: 0, .. } => {}
             Kind::Complete { queue, extent, .. } if extent.op == Op::Flush => {
                 self.queues[usize::from(queue)].flushes += 1;
             }

@@ -27,6 +27,9 @@ export type Workload = { jobs: Partial<Job>[] } | { batch: { name: string; steps
 export type BatchStep =
   | { cpu: number }
   | { submit: { op: "read" | "write"; device: number; offset: number; len: number }[] }
+  /** Writeback: asynchronous writes within one plug. */
+  | { writeback: { op: "write"; device: number; offset: number; len: number }[] }
+  | { prio: { class: "none" | "rt" | "be" | "idle"; level: number } }
   | "wait"
   | { sleep: number };
 
@@ -43,6 +46,16 @@ export interface Device {
   rq_affinity?: number;
   max_sectors_kb?: number | null;
   completion_ns?: number | null;
+  /** Disks below, by name, where the model is "md-raid0" or "dm-linear". */
+  members?: string[];
+  /** Chunk of an md-raid0, KiB. */
+  chunk_kb?: number | null;
+  /** The disk carries a file system; jobs take the locks of their files. */
+  file_lock?: "ext4" | "xfs" | null;
+  /** Target of writeback throttling, us; 0: off. */
+  wbt_lat_usec?: number | null;
+  /** hctxs that are polled (NVMe). */
+  poll_queues?: number;
   size?: number | null;
   dev?: [number, number] | null;
 }
@@ -139,6 +152,9 @@ export interface JobReport {
   iops: number;
   /** Bytes per second. */
   bandwidth: number;
+  /** I/Os that waited for the lock of their file, and the mean wait over all I/Os. */
+  file_lock_waits: number;
+  file_lock_wait_ns: number;
   slat: Latency;
   clat: Latency;
   lat: Latency;
@@ -173,6 +189,7 @@ export interface QueueReport {
   empty_runs: number;
   delayed_runs: number;
   tag_waits: number;
+  wbt_waits: number;
   flushes: number;
 }
 

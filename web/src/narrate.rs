@@ -91,6 +91,30 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
                 words::grouped(*at_sector)
             )
         }
+        Kind::Remap { bio, queue, extent, from_queue, .. } => {
+            format!("{} passes bio {bio} on to {}: {}", disk(t, *from_queue), disk(t, *queue), blocks(extent))
+        }
+        Kind::WbtWait { bio, queue, in_flight, limit } => format!(
+            "bio {bio} is throttled: {in_flight} asynchronous requests of {} are in flight, {limit} may be",
+            disk(t, *queue)
+        ),
+        Kind::WbtLimits { queue, max, normal, background } => {
+            format!(
+                "wbt of {} now lets {max}, {normal} or {background} asynchronous writes be",
+                disk(t, *queue)
+            )
+        }
+        Kind::FileLockWait { lock, exclusive, waiters } => format!(
+            "wants {} {}, behind {}",
+            object(t, *lock),
+            if *exclusive { "for itself" } else { "together with others" },
+            many(u32::from(*waiters), "waiting task", "waiting tasks")
+        ),
+        Kind::FileLockAcquire { lock, wait_ns: 0, .. } => format!("takes {}", object(t, *lock)),
+        Kind::FileLockAcquire { lock, wait_ns, .. } => {
+            format!("takes {} after {}", object(t, *lock), words::span(*wait_ns as f64))
+        }
+        Kind::FileLockRelease { lock, .. } => format!("releases {}", object(t, *lock)),
         Kind::BackMerge { bio, rq, extent, .. } => {
             format!("bio {bio} merges at the back of request {rq}: {}", blocks(extent))
         }
@@ -114,6 +138,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             format!("request {rq} goes to the driver by {}: {}", hctx(t, *h), blocks(extent))
         }
         Kind::Requeue { rq, .. } => format!("the driver cannot take request {rq} now and puts it back"),
+        Kind::Complete { rq: 0, queue, .. } => format!("a bio of {} is complete", disk(t, *queue)),
         Kind::Complete { rq, .. } => format!("request {rq} is complete"),
         Kind::RequestMerge { gone, rq, front, .. } => {
             format!("request {gone} becomes the {} of request {rq}", if *front { "beginning" } else { "end" })
@@ -237,12 +262,17 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::SyscallExit => String::from("returns to user mode"),
         Kind::TaskSleep { why } => String::from(match why {
             Sleep::Tag => "sleeps until a tag is free",
+            Sleep::FileLock => "sleeps until the file's lock is free",
+            Sleep::Wbt => "sleeps until fewer asynchronous writes are in flight",
             Sleep::Request => "sleeps until the pool has a request",
             Sleep::Io => "sleeps until I/O completes",
             Sleep::Timer => "sleeps until its timer fires",
             Sleep::Done => "sleeps: its work is done or others come first",
         }),
         Kind::TaskWake { task: id } => format!("wakes {}", task(t, *id)),
+        Kind::Polled { rq, hctx: h } => {
+            format!("finds request {rq} complete while polling {}", hctx(t, *h))
+        }
         Kind::Irq { hctx: h, .. } => format!("a completion interrupt of {} arrives", hctx(t, *h)),
         Kind::Ipi { target } => format!("sends the completion to CPU {target}"),
         Kind::DeviceStage { rq, queue, stage: s, unit, start_ns, end_ns } => format!(

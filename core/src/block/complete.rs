@@ -13,14 +13,26 @@ impl Sim {
     pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
         let r = &self.rqs[rq];
         let (id, hctx) = (r.id, r.hctx);
+        if self.hctxs[hctx as usize].poll {
+            return self.hctxs[hctx as usize].completions.push_back(rq);
+        }
         let cpu = match self.queues[r.queue as usize].driver {
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
             Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         };
         self.cpus[cpu as usize].irq_queue.push_back(rq);
         self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
         self.raise_irq(cpu as usize);
+    }
+
+    /// `nvme_poll`: the completion of the oldest finished request of poll queue `h`, if there is one.
+    pub(crate) fn poll(&mut self, c: usize, h: HctxId) -> Option<Frame> {
+        let rq = self.hctxs[h as usize].completions.pop_front()?;
+        let id = self.rqs[rq].id;
+        self.emit(c, Kind::Polled { hctx: h, rq: id });
+        Some(Frame::Complete { pc: 0, rq, softirq: false })
     }
 
     pub(crate) fn hard_irq(&mut self, c: usize, pc: u8) -> Flow {
@@ -85,7 +97,9 @@ impl Sim {
             0 => {
                 self.fetch_request(c, rq);
                 let driver = self.queues[q].driver;
-                if let Driver::Scsi(host) = driver {
+                if let Driver::Scsi(host) = driver
+                    && self.hosts[host as usize].adapter
+                {
                     self.touch(c, self.hosts[host as usize].fw_line);
                 }
                 if driver == Driver::Nvme && self.knobs.nvme_shared_lock {
@@ -102,6 +116,8 @@ impl Sim {
                 self.unlock(c, lock);
                 Flow::Go(frame(1))
             }
+            // Who polls completes it on the spot (`blk_mq_complete_request_remote`).
+            1 if self.hctxs[hctx as usize].poll => self.complete(c, 2, rq, softirq),
             1 => {
                 let submitter = self.rqs[rq].cpu as usize;
                 let (here, there) = (&self.cpus[c], &self.cpus[submitter]);
@@ -135,13 +151,10 @@ impl Sim {
                     queue.device_blocked = false;
                 }
                 if let Driver::Scsi(host) = self.queues[q].driver {
-                    if self.knobs.scsi_host_busy {
-                        self.touch(c, self.hosts[host as usize].host_line);
-                    }
-                    self.hosts[host as usize].host_busy -= 1;
-                    self.put_budget(c, q as u16, self.rqs[rq].budget_word);
-                    if self.knobs.scsi_device_ref {
-                        self.touch(c, self.queues[q].ref_line);
+                    self.scsi_device_unbusy(c, rq, host);
+                    if std::mem::take(&mut self.rqs[rq].busy_status) {
+                        self.charge(c, self.costs.complete / 3);
+                        return Flow::Pay(Frame::RequeueRq { pc: 0, rq }); // scsi_queue_insert
                     }
                 }
                 self.charge(c, self.costs.complete / 3);
@@ -195,6 +208,7 @@ impl Sim {
                     self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag: sched_tag });
                     self.put_sched_tag(c, hctx, sched_tag);
                 }
+                self.wbt_done(c, rq);
                 self.rqs.remove(rq);
                 self.completed(c, hctx)
             }
@@ -207,6 +221,7 @@ impl Sim {
         let r = &self.rqs[rq];
         let (id, queue, extent) = (r.id, r.queue, r.extent());
         self.stats.completed(&self.rqs[rq], self.now);
+        self.wbt_completed(rq);
         self.emit(c, Kind::Complete { rq: id, queue, extent });
         self.bios_end(c, rq);
         self.charge(c, self.costs.complete / 3);
@@ -227,35 +242,9 @@ impl Sim {
     pub(crate) fn completed(&mut self, c: usize, hctx: HctxId) -> Flow {
         let queue = self.hctxs[hctx as usize].queue;
         if std::mem::take(&mut self.hctxs[hctx as usize].restart) {
-            return Flow::Call(self.after_free(c, queue), Frame::RunHwQueue { pc: 0, hctx, run_async: true });
+            let then = Frame::RunHwQueues { pc: 1, queue, next: 0, run_async: true };
+            return Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async: true });
         }
-        Flow::Go(self.after_free(c, queue))
-    }
-
-    /// `scsi_starved_list_run`: whoever the full host refused gets its turn.
-    fn run_starved(&mut self, c: usize, host: u16) {
-        let mut starved = std::mem::take(&mut self.hosts[host as usize].starved);
-        while starved != 0 {
-            let queue = &self.queues[starved.trailing_zeros() as usize];
-            starved &= starved - 1;
-            for hctx in queue.first_hctx..queue.first_hctx + queue.nr_hctx {
-                if self.has_pending(c, hctx) {
-                    self.schedule_work(c, hctx, 0);
-                }
-            }
-        }
-    }
-
-    /// What a SCSI completion does at the end: run all hctxs that have work, always or if somebody missed budget.
-    fn after_free(&mut self, c: usize, q: u16) -> Frame {
-        if let Driver::Scsi(host) = self.queues[q as usize].driver {
-            self.run_starved(c, host);
-        }
-        let queue = &mut self.queues[q as usize];
-        let nr = queue.nr_hctx;
-        let missed = std::mem::take(&mut queue.restarts);
-        let runs = missed || queue.scsi() && self.knobs.scsi_run_all;
-        // A scan that starts behind the last hctx ends at once.
-        Frame::RunHwQueues { pc: 0, queue: q, next: if runs { 0 } else { nr } }
+        Flow::Go(self.scsi_run_queue_async(c, queue))
     }
 }

@@ -207,7 +207,7 @@ impl Sim {
     /// Takes all requests of all pending ctxs.
     pub(crate) fn flush_busy_ctxs(&mut self, c: usize, pc: u8, hctx: HctxId, list: u32, bit: u16) -> Flow {
         let frame = |pc, bit| Frame::FlushBusyCtxs { pc, hctx, list, bit };
-        let ctx = |sim: &Sim, bit: u16| sim.ctx_index(sim.hctxs[hctx as usize].queue, bit as usize) as usize;
+        let ctx = |sim: &Sim, bit: u16| sim.ctx_index(hctx, bit as usize) as usize;
         match pc {
             0 => {
                 self.has_pending(c, hctx);
@@ -265,7 +265,7 @@ impl Sim {
                 if !self.has_pending(c, hctx) || self.next_pending(hctx, 0).is_none() {
                     return Flow::Go(frame(9, NONE, bit, sent));
                 }
-                if self.queues[q as usize].scsi() && !self.get_budget(c, q) {
+                if self.queues[q as usize].scsi() && !self.get_budget(c, hctx) {
                     return Flow::Go(frame(9, NONE, bit, sent));
                 }
                 Flow::Pay(frame(1, NONE, bit, sent))
@@ -273,12 +273,12 @@ impl Sim {
             1 => {
                 let found = self.next_pending(hctx, bit).or_else(|| self.next_pending(hctx, 0));
                 let Some(bit) = found else { return Flow::Go(frame(8, NONE, bit, sent)) };
-                let lock = self.ctxs[self.ctx_index(q, bit as usize) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(hctx, bit as usize) as usize].lock;
                 let then = frame(2, NONE, bit, sent);
                 if self.lock(c, lock) { Flow::Go(then) } else { Flow::Spin(then) }
             }
             2 => {
-                let ctx = self.ctx_index(q, bit as usize) as usize;
+                let ctx = self.ctx_index(hctx, bit as usize) as usize;
                 let rq = self.ctxs[ctx].list.pop_front();
                 if self.ctxs[ctx].list.is_empty() {
                     self.clear_pending(c, hctx, bit);
@@ -295,7 +295,7 @@ impl Sim {
                 Flow::Pay(frame(3, slot, bit, sent))
             }
             3 => {
-                let lock = self.ctxs[self.ctx_index(q, bit as usize) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(hctx, bit as usize) as usize].lock;
                 self.unlock(c, lock);
                 if list == NONE {
                     return Flow::Go(frame(8, NONE, bit, sent));
@@ -425,7 +425,7 @@ impl Sim {
         }
         let q = self.rqs[rq].queue;
         if self.knobs.scsi_budget_first && self.queues[q as usize].scsi() && !self.rqs[rq].has_budget {
-            if !self.get_budget(c, q) {
+            if !self.get_budget(c, self.rqs[rq].hctx) {
                 return Some(status::NO_BUDGET);
             }
             self.rqs[rq].has_budget = true;

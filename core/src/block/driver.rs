@@ -1,7 +1,7 @@
-//! The drivers' `queue_rq`: null, NVMe, and SCSI with a RAID adapter under it.
+//! The drivers' `queue_rq`: null and NVMe here, SCSI in `scsi.rs`.
 
 use crate::block::{Driver, status};
-use crate::event::{HctxId, Kind, Op, QueueId};
+use crate::event::{HctxId, Kind, Op};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
 
@@ -16,32 +16,8 @@ impl Sim {
         if extent.op != Op::Flush {
             self.stats.issued(queue, now);
         }
+        self.wbt_issued(rq);
         self.emit(c, Kind::Issue { rq: id, queue, hctx, extent });
-    }
-
-    /// `scsi_mq_get_budget`: one more command in the LUN, if its depth allows.
-    pub(crate) fn get_budget(&mut self, c: usize, q: QueueId) -> bool {
-        let word = self.budget_word(c, q);
-        self.touch(c, self.queues[q as usize].busy_line + word);
-        let queue = &mut self.queues[q as usize];
-        let blocked = queue.device_blocked && queue.device_busy > 0;
-        if queue.device_busy >= queue.queue_depth || blocked {
-            queue.restarts = true;
-            return false;
-        }
-        queue.device_busy += 1;
-        true
-    }
-
-    /// The word of the budget's bitmap that CPU `c` starts with; word 0 where the budget is one counter.
-    pub(crate) fn budget_word(&self, c: usize, q: QueueId) -> u32 {
-        if self.knobs.scsi_budget_map { c as u32 % self.queues[q as usize].budget_words } else { 0 }
-    }
-
-    /// Gives a place in the LUN back, on the line of the word that was taken.
-    pub(crate) fn put_budget(&mut self, c: usize, q: QueueId, word: u32) {
-        self.touch(c, self.queues[q as usize].busy_line + word);
-        self.queues[q as usize].device_busy -= 1;
     }
 
     /// A request handled by another CPU than before brings its own lines along.
@@ -73,6 +49,7 @@ impl Sim {
             Driver::Null => self.null_queue_rq(c, pc, rq, last),
             Driver::Nvme => self.nvme_queue_rq(c, pc, rq, last),
             Driver::Scsi(host) => self.scsi_queue_rq(c, pc, rq, host, last),
+            Driver::Stacked => unreachable!("a stacked disk has no requests"),
         }
     }
 
@@ -88,14 +65,14 @@ impl Sim {
         }
         self.start_request(c, rq);
         if self.deferred(rq) {
-            return self.refuse(c, rq);
+            return self.refuse(c, rq, false);
         }
         self.device_submit(c, rq);
         Flow::Ret(status::OK)
     }
 
     /// Whether the device refuses the command that was just started; if not, it is counted as held by the device.
-    fn deferred(&mut self, rq: u32) -> bool {
+    pub(super) fn deferred(&mut self, rq: u32) -> bool {
         let r = &self.rqs[rq];
         let queue = &mut self.queues[r.queue as usize];
         if !queue.flush_not_queued {
@@ -144,79 +121,5 @@ impl Sim {
                 Flow::Ret(status::OK)
             }
         }
-    }
-
-    /// `scsi_queue_rq` down to the adapter's doorbell, with the counters that every command of a LUN, of the host and
-    /// of the firmware shares.
-    fn scsi_queue_rq(&mut self, c: usize, pc: u8, rq: u32, host: u16, last: bool) -> Flow {
-        let frame = |pc| Frame::QueueRq { pc, rq, last };
-        let q = self.rqs[rq].queue;
-        match pc {
-            0 => {
-                if self.knobs.scsi_budget_first && !self.rqs[rq].has_budget {
-                    if !self.get_budget(c, q) {
-                        return Flow::Ret(status::NO_BUDGET);
-                    }
-                    self.rqs[rq].has_budget = true;
-                    self.rqs[rq].budget_word = self.budget_word(c, q);
-                }
-                self.charge(c, self.costs.scsi_queue_rq);
-                Flow::Pay(frame(1))
-            }
-            1 => {
-                if self.knobs.scsi_device_ref {
-                    self.touch(c, self.queues[q as usize].ref_line);
-                }
-                if !self.rqs[rq].has_budget {
-                    if !self.get_budget(c, q) {
-                        return self.refuse(c, rq);
-                    }
-                    self.rqs[rq].has_budget = true;
-                    self.rqs[rq].budget_word = self.budget_word(c, q);
-                }
-                if self.knobs.scsi_host_busy {
-                    self.touch(c, self.hosts[host as usize].host_line);
-                }
-                let h = &mut self.hosts[host as usize];
-                if h.host_busy >= h.can_queue {
-                    h.starved |= 1 << q;
-                    self.rqs[rq].has_budget = false;
-                    self.put_budget(c, q, self.rqs[rq].budget_word);
-                    return self.refuse(c, rq);
-                }
-                h.host_busy += 1;
-                self.rqs[rq].in_host = true;
-                self.scsi_queue_rq(c, 2, rq, host, last)
-            }
-            2 => {
-                self.start_request(c, rq);
-                if self.deferred(rq) {
-                    self.hosts[host as usize].host_busy -= 1;
-                    (self.rqs[rq].in_host, self.rqs[rq].has_budget) = (false, false);
-                    self.put_budget(c, q, self.rqs[rq].budget_word);
-                    return self.refuse(c, rq);
-                }
-                self.touch(c, self.hosts[host as usize].fw_line);
-                self.charge(c, self.costs.hba_fire);
-                Flow::Pay(frame(3))
-            }
-            _ => {
-                let hctx = self.rqs[rq].hctx;
-                self.emit(c, Kind::Doorbell { hctx, count: 1 });
-                self.device_submit(c, rq);
-                Flow::Ret(status::OK)
-            }
-        }
-    }
-
-    /// The driver puts the request back: R, without a D before it unless the device itself refused.
-    fn refuse(&mut self, c: usize, rq: u32) -> Flow {
-        let r = &self.rqs[rq];
-        let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
-        self.stats.queues[queue as usize].requeued += 1;
-        self.emit(c, Kind::Requeue { rq: id, queue, hctx, extent });
-        let queue = &self.queues[queue as usize];
-        let busy = queue.device_busy > 0 || queue.in_device > 0;
-        Flow::Ret(if self.knobs.dev_resource && busy { status::DEV_RESOURCE } else { status::RESOURCE })
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Requeue {
 pub(crate) enum RequeueTo {
     #[default]
     DispatchList,
+    /// Its end; flushes go to its head.
+    DispatchTail,
     Ctx,
     Elevator,
 }
@@ -106,11 +108,11 @@ impl Sim {
         if self.knobs.flush_data_normal {
             return None;
         }
-        let (q, cpu) = (r.queue, r.cpu);
+        let (q, hctx, cpu) = (r.queue, r.hctx, r.cpu);
         if self.knobs.flush_through_ctx && !self.has_elevator(q) {
             let list = self.new_list();
             self.lists[list].push_back(rq);
-            let ctx = self.ctx_index(q, cpu as usize);
+            let ctx = self.ctx_index(hctx, cpu as usize);
             let insert = Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async: true };
             return Some(Flow::Call(then(9), insert));
         }
@@ -255,9 +257,13 @@ impl Sim {
         self.flush_requeue(c, rq, false);
     }
 
-    /// `blk_mq_add_to_requeue_list` and the kick of its work.
     fn flush_requeue(&mut self, c: usize, rq: u32, front: bool) {
         self.rqs[rq].requeue_to = self.requeue_to(rq);
+        self.add_to_requeue_list(c, rq, front);
+    }
+
+    /// `blk_mq_add_to_requeue_list` and the kick of its work.
+    fn add_to_requeue_list(&mut self, c: usize, rq: u32, front: bool) {
         let (id, q) = (self.rqs[rq].id, self.rqs[rq].queue);
         let requeue = &mut self.queues[q as usize].requeue;
         if front {
@@ -276,6 +282,31 @@ impl Sim {
             requeue.again = true; // a work item does not run twice at once
         } else {
             self.make_runnable(c, c, Runnable::Requeue(q), self.costs.kworker_latency);
+        }
+    }
+
+    /// `blk_mq_requeue_request` with a kick, for a command that the device did not do: R, then the requeue list. What its
+    /// driver has prepared goes to hctx->dispatch, in rows before 5.0 to the head of its ctx list.
+    pub(crate) fn requeue_request(&mut self, c: usize, pc: u8, rq: u32) -> Flow {
+        let frame = |pc| Frame::RequeueRq { pc, rq };
+        let q = self.rqs[rq].queue;
+        let lock = self.queues[q as usize].requeue_lock;
+        match pc {
+            0 => {
+                self.emit_requeue(c, rq, true);
+                self.put_driver_tag(c, rq);
+                if self.lock(c, lock) { Flow::Go(frame(1)) } else { Flow::Spin(frame(1)) }
+            }
+            1 => {
+                let prepared = self.knobs.requeue_bypass || self.has_elevator(q);
+                self.rqs[rq].requeue_to = if prepared { RequeueTo::DispatchTail } else { RequeueTo::Ctx };
+                self.add_to_requeue_list(c, rq, !self.knobs.requeue_at_tail);
+                Flow::Pay(frame(2))
+            }
+            _ => {
+                self.unlock(c, lock);
+                Flow::Ret(0)
+            }
         }
     }
 
@@ -299,10 +330,20 @@ impl Sim {
                 Flow::Pay(frame(1, NONE, NONE))
             }
             1 => {
+                let lock = self.queues[q as usize].requeue_lock;
+                let then = frame(6, NONE, NONE);
+                if self.lock(c, lock) { Flow::Go(then) } else { Flow::Spin(then) }
+            }
+            6 => {
                 let list = self.new_list();
                 let requeue = &mut self.queues[q as usize].requeue;
                 (requeue.queued, requeue.running) = (false, true);
                 std::mem::swap(&mut self.lists[list], &mut requeue.list);
+                Flow::Pay(frame(7, list, NONE))
+            }
+            7 => {
+                let lock = self.queues[q as usize].requeue_lock;
+                self.unlock(c, lock);
                 Flow::Go(frame(2, list, NONE))
             }
             2 => {
@@ -349,8 +390,8 @@ impl Sim {
     fn requeue_lock_of(&self, rq: u32) -> ObjectId {
         let r = &self.rqs[rq];
         match r.requeue_to {
-            RequeueTo::DispatchList => self.hctxs[r.hctx as usize].lock,
-            RequeueTo::Ctx => self.ctxs[self.ctx_index(r.queue, r.cpu as usize) as usize].lock,
+            RequeueTo::DispatchList | RequeueTo::DispatchTail => self.hctxs[r.hctx as usize].lock,
+            RequeueTo::Ctx => self.ctxs[self.ctx_index(r.hctx, r.cpu as usize) as usize].lock,
             RequeueTo::Elevator => self.insert_lock(r.queue, r.hctx, r.cpu),
         }
     }
@@ -365,9 +406,14 @@ impl Sim {
                 self.emit(c, Kind::DispatchListAdd { rq: id, hctx });
                 self.charge(c, self.costs.ctx_insert);
             }
+            RequeueTo::DispatchTail => {
+                self.hctxs[hctx as usize].dispatch.push_back(rq);
+                self.emit(c, Kind::DispatchListAdd { rq: id, hctx });
+                self.charge(c, self.costs.ctx_insert);
+            }
             RequeueTo::Ctx => {
                 r.i_ns = now;
-                let ctx = self.ctx_index(queue, cpu as usize) as usize;
+                let ctx = self.ctx_index(hctx, cpu as usize) as usize;
                 if extent.op == Op::Flush {
                     self.ctxs[ctx].list.push_back(rq);
                 } else {

@@ -56,7 +56,7 @@ impl Sim {
                     self.ctxs[ctx as usize].list.push_back(rq);
                     self.emit(c, Kind::Insert { rq: id, queue, hctx, place, extent });
                 }
-                let cpu = (ctx - self.queues[self.hctxs[hctx as usize].queue as usize].first_ctx) as u16;
+                let cpu = (ctx - self.hctxs[hctx as usize].first_ctx) as u16;
                 self.set_pending(c, hctx, cpu);
                 self.charge(c, self.costs.ctx_insert * n);
                 Flow::Pay(frame(3))
@@ -142,7 +142,7 @@ impl Sim {
                     let run_async = self.knobs.refused_to == RefusedTo::CtxAsync;
                     let list = self.new_list();
                     self.lists[list].push_back(rq);
-                    let ctx = self.ctx_index(self.rqs[rq].queue, self.rqs[rq].cpu as usize);
+                    let ctx = self.ctx_index(hctx, self.rqs[rq].cpu as usize);
                     return Flow::Call(frame(6), Frame::InsertRequests { pc: 1, hctx, ctx, list, run_async });
                 }
                 Flow::Call(frame(5), frame(2))

@@ -11,16 +11,22 @@ mod flush;
 mod issue;
 mod legacy;
 mod plug;
+mod remap;
 mod run;
 mod sbitmap;
+mod scsi;
 mod submit;
 mod tags;
+mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
 pub(crate) use elevator::Elevator;
 pub(crate) use flush::{FlushQueue, Requeue, RequeueTo};
 pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
+pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
+pub(crate) use scsi::{Host, Sdev};
+pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
@@ -44,6 +50,8 @@ pub(crate) mod status {
 /// One I/O of an application; a large one becomes several bios.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Io {
+    /// Its task polls for the completion (REQ_HIPRI, REQ_POLLED).
+    pub polled: bool,
     pub id: BioId,
     pub task: TaskId,
     pub queue: QueueId,
@@ -69,6 +77,8 @@ pub(crate) struct Io {
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Bio {
     pub io: u32,
+    /// Where it is bound for now; differs from the I/O's disk below a stacked disk.
+    pub queue: QueueId,
     pub sector: u64,
     pub sectors: u32,
     /// When it arrived at the queue (Q), ns.
@@ -113,8 +123,10 @@ pub(crate) struct Request {
     pub has_budget: bool,
     /// Word of the budget's bitmap that it took.
     pub budget_word: u32,
-    /// Holds a place in `host_busy` and `fw_outstanding`.
-    pub in_host: bool,
+    /// The device will answer it with status BUSY.
+    pub busy_status: bool,
+    /// The count of wbt in which it holds a place.
+    pub wbt: Option<Throttled>,
     /// Steps of a flush sequence that are done; 0 outside of one.
     pub flush_seq: u8,
     pub requeue_to: RequeueTo,
@@ -135,6 +147,11 @@ pub(crate) fn segments(op: Op, sectors: u32) -> u32 {
 }
 
 impl Io {
+    /// A write for which nobody waits.
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        throttled(self.op, self.flags) == Some(Throttled::Write)
+    }
+
     /// It goes through the flush machinery where the device has a write cache (`op_is_flush`).
     pub(crate) fn is_flush(&self) -> bool {
         self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) != 0
@@ -194,6 +211,12 @@ pub(crate) enum Work {
 pub(crate) struct Hctx {
     pub queue: QueueId,
     pub cpus: Vec<u16>,
+    /// ctx of CPU 0 for requests of its type (`ctx->rq_lists[type]`).
+    pub first_ctx: u32,
+    /// It has no interrupt (HCTX_TYPE_POLL).
+    pub poll: bool,
+    /// Requests that the device has finished and nobody has found yet, where it has no interrupt.
+    pub completions: VecDeque<u32>,
     /// Pending bits of the ctxs, by CPU number (machines have at most 128). The kernel keeps 8 to a word, each word
     /// on a line of its own.
     pub ctx_map: u128,
@@ -249,6 +272,8 @@ pub(crate) enum Driver {
     Nvme,
     /// SCSI on the host with this index.
     Scsi(u16),
+    /// Bio-based: no requests of its own, bios are passed on to member disks.
+    Stacked,
 }
 
 /// A request queue.
@@ -259,10 +284,10 @@ pub(crate) struct Queue {
     pub lun: u16,
     pub first_hctx: HctxId,
     pub nr_hctx: u16,
-    /// Index of the ctx of CPU 0.
-    pub first_ctx: u32,
     /// hctx of each CPU.
     pub map: Vec<HctxId>,
+    /// Poll queue of each CPU; empty where there are none.
+    pub poll_map: Vec<HctxId>,
     /// All its hctxs, more than one, share the tags of their host (BLK_MQ_F_TAG_HCTX_SHARED).
     pub host_tags: bool,
     pub sectors: u64,
@@ -297,9 +322,17 @@ pub(crate) struct Queue {
     pub active: bool,
     /// Somebody failed to get budget since the last run (`sdev->restarts`).
     pub restarts: bool,
+    /// What it has as a LUN.
+    pub sdev: Sdev,
+    /// `q->requeue_lock`, for the list in `requeue`.
+    pub requeue_lock: ObjectId,
     pub ref_line: ObjectId,
     /// q->queue_lock: the legacy path's one lock; with blk-mq bfq's look-up of the io context.
     pub queue_lock: ObjectId,
+    /// How a stacked disk lies on its members.
+    pub stack: Option<Stack>,
+    /// Writeback throttling, unless it is off.
+    pub wbt: Option<Box<Wbt>>,
     /// The attached scheduler.
     pub elevator: Option<Elevator>,
     /// What the legacy path keeps, where the disk is on it.
@@ -316,6 +349,7 @@ impl Queue {
             Driver::Null => 2,
             Driver::Nvme => 3,
             Driver::Scsi(_) => 5,
+            Driver::Stacked => 0,
         }
     }
 
@@ -352,18 +386,4 @@ impl Queue {
     pub(crate) fn scsi(&self) -> bool {
         matches!(self.driver, Driver::Scsi(_))
     }
-}
-
-/// A SCSI host adapter.
-#[derive(Clone, Debug, Hash)]
-pub(crate) struct Host {
-    pub host_busy: u32,
-    pub can_queue: u32,
-    /// Queues that the full host refused and that have to be run when a command is done (`shost->starved_list`), as
-    /// bits by queue number.
-    pub starved: u32,
-    pub host_line: ObjectId,
-    pub fw_line: ObjectId,
-    /// Guards the list of starved LUNs; taken on the legacy path.
-    pub host_lock: ObjectId,
 }

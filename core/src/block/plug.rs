@@ -21,7 +21,7 @@ impl Sim {
     /// Tries to merge `bio` into a request of the task's plug.
     pub(crate) fn plug_merge(&mut self, c: usize, bio: u32) -> bool {
         let t = self.current_task(c);
-        let q = self.ios[self.bios[bio].io].queue;
+        let q = self.bios[bio].queue;
         let same_queue = |rq: &&u32| self.rqs[**rq].queue == q;
         let fits = |rq: &&u32| self.mergeable(**rq, bio);
         let Plug { list, multi, .. } = &self.tasks[t].plug;
@@ -230,7 +230,7 @@ impl Sim {
                     let insert = Frame::ElvInsert { pc: 0, hctx, list: part, cpu, run_async: from_schedule };
                     return Flow::Call(frame(5, list, NONE), insert);
                 }
-                let ctx = self.ctx_index(q, cpu as usize);
+                let ctx = self.ctx_index(hctx, cpu as usize);
                 Flow::Call(
                     frame(5, list, NONE),
                     Frame::InsertRequests { pc: 0, hctx, ctx, list: part, run_async: from_schedule },

@@ -50,7 +50,7 @@ impl Sim {
         }
     }
 
-    pub(crate) fn run_hw_queues(&mut self, c: usize, pc: u8, queue: u16, next: u16) -> Flow {
+    pub(crate) fn run_hw_queues(&mut self, c: usize, pc: u8, queue: u16, next: u16, run_async: bool) -> Flow {
         match pc {
             0 => {
                 let q = &self.queues[queue as usize];
@@ -59,14 +59,15 @@ impl Sim {
                 }
                 let hctx = q.first_hctx + next;
                 self.charge(c, self.costs.scan_hctx);
-                let then = Frame::RunHwQueues { pc: 0, queue, next: next + 1 };
+                let then = Frame::RunHwQueues { pc: 0, queue, next: next + 1, run_async };
                 if self.runs_with_all(c, hctx) && self.has_pending(c, hctx) {
-                    Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async: true })
+                    Flow::Call(then, Frame::RunHwQueue { pc: 0, hctx, run_async })
                 } else {
                     Flow::Go(then)
                 }
             }
-            _ => unreachable!("run_hw_queues has one step"),
+            // Behind the restart of its own hctx, a completion sees to the others.
+            _ => Flow::Go(self.scsi_run_queue_async(c, queue)),
         }
     }
 

@@ -25,27 +25,34 @@ impl Sim {
         Extent { op: io.op, flags: io.flags, sector: b.sector, sectors: b.sectors }
     }
 
+    /// Whether a bio has nothing to flush on its disk: `submit_bio_noacct` drops the flags, and a bio that has nothing else.
+    pub(crate) fn drops_flush(&mut self, bio: u32) -> bool {
+        let Bio { io, queue, .. } = self.bios[bio];
+        let drops = self.ios[io].is_flush() && !self.queues[queue as usize].write_cache;
+        if drops {
+            self.ios[io].flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
+        }
+        drops
+    }
+
     /// `bio` is what is left of the I/O, `part` the piece under way (the same slot for the last piece).
     pub(crate) fn submit_bio(&mut self, c: usize, pc: u8, bio: u32, part: u32, rq: u32) -> Flow {
         let frame = |pc, part, rq| Frame::SubmitBio { pc, bio, part, rq };
-        let io = self.bios[if part == NONE { bio } else { part }].io;
-        let q = self.ios[io].queue;
+        let Bio { io, queue: q, .. } = self.bios[if part == NONE { bio } else { part }];
         match pc {
             0 => {
-                if self.ios[io].is_flush() && !self.queues[q as usize].write_cache {
-                    // Nothing to flush (submit_bio_noacct drops the flags, and a bio that has nothing else).
-                    let flags = &mut self.ios[io].flags;
-                    flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
-                    if self.bios[bio].sectors == 0 {
-                        self.bios.remove(bio);
-                        self.ios[io].dropped = true;
-                        self.bio_end(c, io);
-                        return Flow::Ret(0);
-                    }
+                if self.drops_flush(bio) && self.bios[bio].sectors == 0 {
+                    self.bios.remove(bio);
+                    self.ios[io].dropped = true;
+                    self.bio_end(c, io);
+                    return Flow::Ret(0);
                 }
                 let extent = self.bio_extent(bio);
                 self.bios[bio].q_ns = self.now;
                 self.emit(c, Kind::Queue { bio: self.ios[io].id, queue: q, extent });
+                if self.queues[q as usize].stack.is_some() {
+                    return Flow::Go(Frame::Remap { pc: 0, bio, part: NONE });
+                }
                 self.submit_bio(c, 1, bio, NONE, NONE)
             }
             // Split to limits; every piece goes the whole way before the next.
@@ -58,7 +65,8 @@ impl Sim {
                 let at_sector = whole.sector + u64::from(most);
                 self.emit(c, Kind::Split { bio: self.ios[io].id, queue: q, extent: whole, at_sector });
                 let q_ns = self.bios[bio].q_ns;
-                let part = self.bios.add(Bio { io, sector: whole.sector, sectors: most, q_ns, next: NONE });
+                let piece = Bio { io, queue: q, sector: whole.sector, sectors: most, q_ns, next: NONE };
+                let part = self.bios.add(piece);
                 self.ios[io].pending += 1;
                 let rest = &mut self.bios[bio];
                 rest.sector = at_sector;
@@ -87,7 +95,7 @@ impl Sim {
                         Frame::SchedMerge { pc: 0, bio: part, merged: false },
                     );
                 }
-                let ctx = self.ctx_index(q, c);
+                let ctx = self.ctx_index(self.hctx_for(part, c), c);
                 let try_ctx = self.queues[q as usize].nomerges < 2
                     && !self.knobs.merge_after_request
                     && !self.ctxs[ctx as usize].list.is_empty();
@@ -95,7 +103,7 @@ impl Sim {
             }
             // Merge into one of the last requests of the ctx list, under its lock.
             3 => {
-                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
                 if self.lock(c, lock) {
                     self.submit_bio(c, 4, bio, part, NONE)
                 } else {
@@ -113,17 +121,21 @@ impl Sim {
                 Flow::Pay(frame(if merged { 11 } else { 12 }, part, NONE))
             }
             11 | 12 => {
-                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
                 self.unlock(c, lock);
                 self.submit_bio(c, if pc == 11 { 9 } else { 5 }, bio, part, NONE)
             }
             13 => Flow::Go(frame(if self.cpus[c].ret == 1 { 9 } else { 5 }, part, NONE)),
-            5 => {
+            5 => match self.wbt_first(part) {
+                Some(wait) => Flow::Call(frame(20, part, NONE), wait),
+                None => self.submit_bio(c, 20, bio, part, NONE),
+            },
+            20 => {
                 if self.knobs.g_before_tag {
                     let extent = self.bio_extent(part);
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: 0, queue: q, extent });
                 }
-                let hctx = self.queues[q as usize].map[c];
+                let hctx = self.hctx_for(part, c);
                 Flow::Call(frame(6, part, NONE), Frame::GetRequest { pc: 0, bio: part, hctx })
             }
             6 => {
@@ -133,8 +145,11 @@ impl Sim {
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::GetRequest { bio: self.ios[io].id, rq: id, queue: q, extent });
                 }
+                // Steps 18 and 19 name the hctx, as the request may be gone by then.
+                let hctx = u32::from(self.rqs[rq].hctx);
+                let then = |pc| frame(pc, part, if pc == 17 { rq } else { hctx });
                 if self.ios[io].is_flush()
-                    && let Some(flow) = self.insert_flush(rq, |pc| frame(pc, part, rq))
+                    && let Some(flow) = self.insert_flush(rq, then)
                 {
                     return flow;
                 }
@@ -144,13 +159,12 @@ impl Sim {
             // The flush machinery has the request now; or it joined the dispatch list past the scheduler.
             18 if self.knobs.flush_runs_inline => self.submit_bio(c, 9, bio, part, NONE),
             18 | 19 => {
-                let hctx = self.queues[q as usize].map[c];
-                let run_async = !self.knobs.flush_runs_inline;
+                let (hctx, run_async) = (rq as HctxId, !self.knobs.flush_runs_inline);
                 Flow::Call(frame(9, part, NONE), Frame::RunHwQueue { pc: 0, hctx, run_async })
             }
             // The request is there already: one lock for the attempt to merge and the insertion (`blk_mq_merge_queue_io`).
             14 => {
-                let lock = self.ctxs[self.ctx_index(q, c) as usize].lock;
+                let lock = self.ctxs[self.ctx_index(self.hctx_for(part, c), c) as usize].lock;
                 if self.lock(c, lock) {
                     Flow::Go(frame(15, part, rq))
                 } else {
@@ -164,7 +178,8 @@ impl Sim {
                     self.merge_request(c, kept, rq);
                     return Flow::Pay(frame(11, part, NONE));
                 }
-                let (hctx, ctx) = (self.rqs[rq].hctx, self.ctx_index(q, c));
+                let hctx = self.rqs[rq].hctx;
+                let ctx = self.ctx_index(hctx, c);
                 let list = self.new_list();
                 self.lists[list].push_back(rq);
                 let run_async = self.inserts_async(rq);
@@ -236,7 +251,7 @@ impl Sim {
             return Flow::Go(then(14, rq));
         }
         let (hctx, cpu) = (self.rqs[rq].hctx, self.rqs[rq].cpu);
-        let ctx = self.ctx_index(q, cpu as usize);
+        let ctx = self.ctx_index(hctx, cpu as usize);
         let list = self.new_list();
         self.lists[list].push_back(rq);
         if elevator {
@@ -254,7 +269,7 @@ impl Sim {
 
     /// One of the last requests of the CPU's ctx list, whose lock is held, that `bio` can join (`blk_bio_list_merge`).
     fn ctx_candidate(&self, c: usize, bio: u32) -> Option<u32> {
-        let ctx = self.ctx_index(self.ios[self.bios[bio].io].queue, c) as usize;
+        let ctx = self.ctx_index(self.hctx_for(bio, c), c) as usize;
         let last = self.ctxs[ctx].list.iter().rev().take(CTX_MERGE_DEPTH);
         last.copied().find(|&rq| self.mergeable(rq, bio))
     }
@@ -270,6 +285,7 @@ impl Sim {
         self.emit(c, Kind::RequestMerge { gone: id, rq, queue, extent, traced: true, front });
         self.emit(c, Kind::TagFree { rq: id, hctx, tag });
         self.put_tag(c, hctx, tag);
+        self.wbt_done(c, gone);
         self.rqs.remove(gone);
     }
 
@@ -298,7 +314,7 @@ impl Sim {
         let rq = Request {
             id: self.next_rq,
             task: io.task,
-            queue: io.queue,
+            queue: b.queue,
             hctx,
             cpu: c as u16,
             op: io.op,
@@ -320,7 +336,8 @@ impl Sim {
             owner: c as u16,
             has_budget: false,
             budget_word: 0,
-            in_host: false,
+            busy_status: false,
+            wbt: self.wbt_tracks(bio),
             flush_seq: 0,
             requeue_to: RequeueTo::default(),
             in_sched: false,
@@ -333,8 +350,17 @@ impl Sim {
         self.rqs.add(rq)
     }
 
-    pub(crate) fn ctx_index(&self, q: u16, cpu: usize) -> u32 {
-        self.queues[q as usize].first_ctx + cpu as u32
+    /// The hctx to which CPU `c` gives a bio (`blk_mq_map_queue`).
+    pub(crate) fn hctx_for(&self, bio: u32, c: usize) -> HctxId {
+        let b = &self.bios[bio];
+        let queue = &self.queues[b.queue as usize];
+        let polled = self.ios[b.io].polled && !queue.poll_map.is_empty();
+        if polled { queue.poll_map[c] } else { queue.map[c] }
+    }
+
+    /// The software queue of `cpu` for requests of the hctx's type.
+    pub(crate) fn ctx_index(&self, hctx: HctxId, cpu: usize) -> u32 {
+        self.hctxs[hctx as usize].first_ctx + cpu as u32
     }
 
     /// Whether `bio` can be joined to `rq` at either end.
@@ -346,7 +372,7 @@ impl Sim {
     pub(crate) fn adjoins(&self, rq: u32, bio: u32) -> bool {
         let (r, b) = (&self.rqs[rq], &self.bios[bio]);
         let io = &self.ios[b.io];
-        r.queue == io.queue
+        r.queue == b.queue
             && r.op == io.op
             && r.prio == io.prio
             && r.mergeable()

@@ -164,6 +164,7 @@ impl Sim {
             // Try again, then queue up and flush the plug as any sleeping task does.
             3 => match self.try_get_tag(c, hctx, bio) {
                 Some(tag) => self.make_request(c, bio, hctx, tag),
+                None if self.hctxs[h].poll => self.poll_for_tag(c, hctx, frame(3)),
                 None => {
                     let t = self.current_task(c);
                     let set = self.alloc_tags(hctx);
@@ -173,8 +174,8 @@ impl Sim {
                     tags.wait_queues[queue as usize].push_back(Waiter::Task(t as u16));
                     tags.waiters += 1;
                     self.tasks[t].tag_wait = Some((set, queue));
-                    let io = &self.ios[self.bios[bio].io];
-                    let (id, q) = (io.id, io.queue);
+                    let b = &self.bios[bio];
+                    let (id, q) = (self.ios[b.io].id, b.queue);
                     self.stats.queues[q as usize].tag_waits += 1;
                     self.emit(c, Kind::TagWait { bio: id, hctx, wait_queue: queue });
                     let plug = &self.tasks[t].plug;
@@ -210,6 +211,25 @@ impl Sim {
                 Flow::Call(frame(7), Frame::RunHwQueue { pc: 0, hctx, run_async: false })
             }
         }
+    }
+
+    /// No interrupt will free a tag of a poll queue, so the task looks for completions itself and then tries again, with its
+    /// plug flushed, as it may hold the tags.
+    fn poll_for_tag(&mut self, c: usize, h: HctxId, again: Frame) -> Flow {
+        let plug = &self.tasks[self.current_task(c)].plug;
+        if !plug.list.is_empty() || !plug.cached.is_empty() {
+            return Flow::Call(again, Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 });
+        }
+        if let Some(completion) = self.poll(c, h) {
+            return Flow::Call(again, completion);
+        }
+        self.look_again(c, again)
+    }
+
+    /// One turn of a polling loop that found nothing (`blk_mq_poll`): it ends where others want the CPU.
+    pub(crate) fn look_again(&mut self, c: usize, again: Frame) -> Flow {
+        self.charge(c, self.costs.poll);
+        if self.should_yield(c) { Flow::Yield(again) } else { Flow::Pay(again) }
     }
 
     fn batch_tags(&mut self, c: usize, h: HctxId, n: u32) {

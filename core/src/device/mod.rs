@@ -89,8 +89,12 @@ pub(crate) enum Device {
 }
 
 impl Device {
-    pub(crate) fn null(completion_ns: u64, recorded_ns: &[u64]) -> Self {
-        Device::Null(null::Null { completion_ns, recorded_ns: recorded_ns.iter().copied().collect() })
+    pub(crate) fn null(completion_ns: u64, grain_ns: u64, recorded_ns: &[u64]) -> Self {
+        Device::Null(null::Null {
+            completion_ns,
+            grain_ns,
+            recorded_ns: recorded_ns.iter().copied().collect(),
+        })
     }
 
     pub(crate) fn nvme(spec: flash::FlashSpec) -> Self {

@@ -39,7 +39,7 @@ impl Preset {
     /// Units inside the device, for the picture: (label, count).
     pub fn units(&self) -> Vec<(String, u32)> {
         match &self.spec {
-            Spec::Null { .. } => vec![],
+            Spec::Null { .. } | Spec::ScsiDebug { .. } => vec![],
             Spec::Nvme(f) => vec![("die".into(), f.dies)],
             Spec::Hba(h) => {
                 vec![
@@ -55,7 +55,13 @@ impl Preset {
 /// Which model and with which constants.
 #[derive(Clone, Debug)]
 pub(crate) enum Spec {
-    Null { completion_ns: u64 },
+    Null {
+        completion_ns: u64,
+    },
+    /// A null device that is a LUN of a SCSI host.
+    ScsiDebug {
+        completion_ns: u64,
+    },
     Nvme(FlashSpec),
     Hba(HbaSpec),
 }
@@ -179,6 +185,20 @@ pub const PRESETS: &[Preset] = &[
         queue_depth: Some(256),
         write_cache: false,
         fua: false,
+        flush_not_queued: false,
+    },
+    Preset {
+        name: "scsi-debug",
+        label: "SCSI debug disk (fixed time)",
+        source: "scsi_debug with ndelay; can_queue and LUN depth are its defaults (SDEBUG_CANQUEUE, 3 words of bits); all \
+                 such disks are LUNs of one host; no physics",
+        spec: Spec::ScsiDebug { completion_ns: 10_000 },
+        size: GB,
+        nr_hw_queues: 1,
+        nr_tags: 192,
+        queue_depth: Some(192),
+        write_cache: true,
+        fua: true,
         flush_not_queued: false,
     },
 ];

@@ -26,6 +26,8 @@ pub(crate) enum Timed {
     Ipi(u16, u32),
     /// A timer of the scheduler of queue `.1`, armed by CPU `.0`; `.2` is the scheduler's token.
     Sched(u16, u16, u32),
+    /// A window of wbt on queue `.0` ends.
+    Wbt(u16),
     /// The measured window begins.
     Measure,
 }

@@ -14,6 +14,7 @@ pub(crate) enum Purpose {
     TagHint = 5,
     Die = 6,
     Arrival = 7,
+    CmdPrio = 8,
 }
 
 /// 64 random bits.

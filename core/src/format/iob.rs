@@ -6,6 +6,8 @@
 //! dsync                    first step only: the disks are opened with O_DSYNC, so writes ask for FUA
 //! cpu 1                    move the thread to CPU 1
 //! b r@100+4 w1@300+8       one io_submit call: read 4 KiB at KiB 100 of disk 0, write 8 KiB at KiB 300 of disk 1
+//! wb w@0+1280 w@1280+1280  writeback as a flusher thread sends it: asynchronous writes within one plug
+//! prio rt 0                I/O priority from here on: rt, be or idle, and for the first two a level from 0 (highest) to 7
 //! b d@0+1024               one BLKDISCARD call for each operation; such a line has no others
 //! b c@8+4                  the same, with writes as a journal writes its commit record (PREFLUSH and FUA)
 //! fsync                    of disk 0, when all that was submitted has completed ('fsync 1': of disk 1)
@@ -17,7 +19,7 @@
 
 use super::text::{self, Findings, clean, column, quote};
 use crate::diag::{Diagnostic, nearest};
-use crate::event::Op;
+use crate::event::{Op, Prio, PrioClass};
 use crate::scenario::{DEVICES_MAX, DURATION_MAX_NS};
 use crate::workload::{BatchIo, BatchScript, BatchStep};
 use std::fmt::Write as _;
@@ -38,7 +40,7 @@ pub const CPUS_MAX: u16 = 8192;
 pub const TASK_NAME: &str = "iob";
 
 const SECTOR: u64 = 512;
-const KEYWORDS: [&str; 6] = ["cpu", "b", "wait", "sleep", "fsync", "dsync"];
+const KEYWORDS: [&str; 8] = ["cpu", "b", "wb", "wait", "sleep", "fsync", "dsync", "prio"];
 
 /// A script that can be run, and what the user should know about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,11 +55,12 @@ impl Parsed {
     /// Number of disks the script needs: the highest index used, plus one.
     pub fn devices(&self) -> u16 {
         let most = |step: &BatchStep| match step {
-            BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
-                ios.iter().map(|io| io.device + 1).max()
-            }
+            BatchStep::Submit(ios)
+            | BatchStep::Writeback(ios)
+            | BatchStep::Discard(ios)
+            | BatchStep::Commit(ios) => ios.iter().map(|io| io.device + 1).max(),
             BatchStep::Fsync(disk) => Some(disk + 1),
-            BatchStep::Cpu(_) | BatchStep::Wait | BatchStep::Sleep(_) => None,
+            BatchStep::Cpu(_) | BatchStep::Prio(_) | BatchStep::Wait | BatchStep::Sleep(_) => None,
         };
         self.script.steps.iter().filter_map(most).max().unwrap_or(0)
     }
@@ -99,6 +102,11 @@ pub fn print(script: &BatchScript) -> String {
                 out.push_str("sleep ");
                 print_decimal(&mut out, *ns, 1000);
             }
+            BatchStep::Prio(prio) => print_prio(&mut out, *prio),
+            BatchStep::Writeback(ios) => {
+                out.push_str("wb");
+                ios.iter().for_each(|io| print_io(&mut out, 'w', io));
+            }
             BatchStep::Fsync(0) => out.push_str("fsync"),
             BatchStep::Fsync(disk) => _ = write!(out, "fsync {disk}"),
             BatchStep::Submit(ios) => {
@@ -126,6 +134,33 @@ fn print_io(out: &mut String, letter: char, io: &BatchIo) {
     print_decimal(out, io.offset, 1024);
     out.push('+');
     print_decimal(out, u64::from(io.len), 1024);
+}
+
+fn print_prio(out: &mut String, Prio { class, level }: Prio) {
+    _ = match class {
+        PrioClass::None => write!(out, "prio none"),
+        PrioClass::Rt => write!(out, "prio rt {level}"),
+        PrioClass::Be => write!(out, "prio be {level}"),
+        PrioClass::Idle => write!(out, "prio idle"),
+    };
+}
+
+/// The words behind `prio`. A class that has no levels keeps that of a task that was never asked.
+fn prio(class: Option<&str>, level: Option<&str>) -> Option<Prio> {
+    let class = match class? {
+        "none" => PrioClass::None,
+        "rt" => PrioClass::Rt,
+        "be" => PrioClass::Be,
+        "idle" => PrioClass::Idle,
+        _ => return None,
+    };
+    match (class, level) {
+        (PrioClass::None | PrioClass::Idle, None) => Some(Prio { class, ..Prio::default() }),
+        (PrioClass::Rt | PrioClass::Be, Some(level)) => {
+            level.parse().ok().filter(|level| *level < 8).map(|level| Prio { class, level })
+        }
+        _ => None,
+    }
 }
 
 /// `value / unit` as an exact decimal; `unit` divides a power of ten.
@@ -218,9 +253,22 @@ impl Reader {
                     ),
                 }
             }
-            "b" => {
+            "b" | "wb" => {
                 let ops: Vec<&str> = words.by_ref().collect();
-                self.submit(index, line, &ops);
+                self.submit(index, line, &ops, keyword == "wb");
+            }
+            "prio" => {
+                let (class, level) = (words.next(), words.next());
+                match prio(class, level) {
+                    Some(prio) => self.steps.push(BatchStep::Prio(prio)),
+                    None => self.error(
+                        index,
+                        line,
+                        class.unwrap_or(keyword),
+                        "'prio' needs a class, and for rt and be a level from 0 to 7.",
+                        "Write for example 'prio rt 0', 'prio be 4', 'prio idle' or 'prio none'.",
+                    ),
+                }
             }
             "fsync" => {
                 let disk = words.next();
@@ -259,9 +307,9 @@ impl Reader {
         }
     }
 
-    fn submit(&mut self, index: usize, line: &str, ops: &[&str]) {
+    fn submit(&mut self, index: usize, line: &str, ops: &[&str], writeback: bool) {
         if ops.is_empty() {
-            self.warning(index, line, "", "'b' without operations submits nothing.", "");
+            self.warning(index, line, "", "A step without operations submits nothing.", "");
             return;
         }
         if let Some(first_extra) = ops.get(OPS_MAX) {
@@ -272,6 +320,10 @@ impl Reader {
         let mut ios = Vec::with_capacity(ops.len());
         for op in ops {
             match io(op) {
+                Ok(io) if writeback && io.op != Op::Write => {
+                    let message = format!("'{}': writeback only writes.", quote(op));
+                    self.error(index, line, op, message, "Use 'b' for other operations.");
+                }
                 Ok(io) => ios.push(io),
                 Err(why) => {
                     let message = format!("'{}': {why}", quote(op));
@@ -284,6 +336,9 @@ impl Reader {
                     );
                 }
             }
+        }
+        if writeback {
+            return self.steps.push(BatchStep::Writeback(ios));
         }
         let all = |letter: char| ops.iter().all(|op| op.starts_with(letter));
         if all('d') {

@@ -16,6 +16,7 @@ pub struct Costs {
     pub dio: u32,
     pub rq_alloc: u32,
     pub merge: u32,
+    pub remap: u32,
     pub plug_flush: u32,
     pub ctx_insert: u32,
     pub ctx_dequeue: u32,
@@ -29,6 +30,7 @@ pub struct Costs {
     pub nvme_queue_rq: u32,
     pub null_queue_rq: u32,
     pub doorbell: u32,
+    pub poll: u32,
     pub irq: u32,
     pub complete: u32,
     pub softirq: u32,
@@ -82,6 +84,7 @@ const SKX: Costs = Costs {
     uring: 150,             // sqe and cqe [E 80-250]
     dio: 350,               // direct I/O set-up, page pin, bio [E 200-600]
     rq_alloc: 250,          // queue enter, tag, rq init, plug add [E 150-400]
+    remap: 200,             // a stacked disk passes a bio on: map, clone or split [E 80-500]
     merge: 80,              // one merge attempt that succeeds [E 40-150]
     plug_flush: 60,         // per request [E 30-120]
     ctx_insert: 80,         // under ctx->lock [E 50-150]
@@ -96,6 +99,7 @@ const SKX: Costs = Costs {
     nvme_queue_rq: 80, // without the doorbell, 180 with it [E 110-300; XRP 113]
     null_queue_rq: 100, // [E 50-200]
     doorbell: 100,     // visible CPU cost of a posted MMIO write [E 60-150]
+    poll: 150,         // one look into an empty completion queue, with the loop around it [E 80-300]
     irq: 900,          // MSI-X entry and exit, warm [E 500-1500]
     complete: 700,     // driver, blk_mq_end_request, bio_endio, aio completion [E 400-1200]
     softirq: 250,      // raise and run, once a batch [E 150-500]
@@ -125,6 +129,7 @@ const DESKTOP: Costs = Costs {
     dio: 140,
     rq_alloc: 90,
     merge: 35,
+    remap: 80,
     plug_flush: 25,
     ctx_insert: 35,
     ctx_dequeue: 60,
@@ -138,6 +143,7 @@ const DESKTOP: Costs = Costs {
     nvme_queue_rq: 30,
     null_queue_rq: 45,
     doorbell: 50,
+    poll: 60,
     irq: 500,
     complete: 250,
     softirq: 120,

@@ -21,6 +21,8 @@ pub(crate) enum Runnable {
     Work(u16),
     /// A kblockd worker for the requeue work of this queue.
     Requeue(u16),
+    /// One for the LUN of this queue (`scsi_requeue_run_queue`).
+    SdevWork(u16),
 }
 
 impl Runnable {
@@ -29,14 +31,17 @@ impl Runnable {
             Runnable::Task(t) => u32::from(t),
             Runnable::Work(h) => 1 << 16 | u32::from(h),
             Runnable::Requeue(q) => 2 << 16 | u32::from(q),
+            Runnable::SdevWork(q) => 3 << 16 | u32::from(q),
         }
     }
 
     pub(crate) fn unpack(word: u32) -> Self {
+        let id = word as u16;
         match word >> 16 {
-            0 => Runnable::Task(word as u16),
-            1 => Runnable::Work(word as u16),
-            _ => Runnable::Requeue(word as u16),
+            0 => Runnable::Task(id),
+            1 => Runnable::Work(id),
+            2 => Runnable::Requeue(id),
+            _ => Runnable::SdevWork(id),
         }
     }
 }
@@ -50,8 +55,14 @@ pub(crate) enum Frame {
     Batch { pc: u8 },
     /// `io_submit`: the task's prepared I/Os from `next` on.
     IoSubmit { pc: u8, next: u32 },
+    /// `inode_lock` or `inode_lock_shared`, for an I/O of kind `op`.
+    FileLock { pc: u8, lock: u16, op: crate::event::Op },
     /// `blk_mq_make_request` / `blk_mq_submit_bio`; `at` is the first sector not yet handed on.
     SubmitBio { pc: u8, bio: u32, part: u32, rq: u32 },
+    /// `rq_qos_wait`: wbt lets an asynchronous write through or keeps it.
+    WbtWait { pc: u8, bio: u32 },
+    /// `raid0_make_request` or `dm_submit_bio`: a stacked disk hands the pieces of a bio to its members.
+    Remap { pc: u8, bio: u32, part: u32 },
     /// `blk_mq_get_request` / `__blk_mq_alloc_requests`; returns a request slot.
     GetRequest { pc: u8, bio: u32, hctx: u16 },
     /// `blk_mq_flush_plug_list`; `list` holds what is being flushed, in flush order.
@@ -93,7 +104,7 @@ pub(crate) enum Frame {
     /// `blk_mq_complete_request` and all behind it, for one request.
     Complete { pc: u8, rq: u32, softirq: bool },
     /// `blk_mq_run_hw_queues`: every hctx of the queue.
-    RunHwQueues { pc: u8, queue: u16, next: u16 },
+    RunHwQueues { pc: u8, queue: u16, next: u16, run_async: bool },
     /// `blk_mq_run_work_fn` on a kworker.
     RunWork { pc: u8, hctx: u16 },
     /// A call of a task that sleeps until its one I/O is done: `fsync`, BLKDISCARD. `nested`: inside another call.
@@ -102,6 +113,10 @@ pub(crate) enum Frame {
     FlushSeq { pc: u8, hctx: u16, list: u32, rq: u32, completing: bool },
     /// `blk_mq_requeue_work` on a kworker.
     RequeueWork { pc: u8, queue: u16, list: u32, rq: u32 },
+    /// `blk_mq_requeue_request` of a command that the device did not do.
+    RequeueRq { pc: u8, rq: u32 },
+    /// `scsi_run_queue` on a kworker.
+    ScsiRunQueue { pc: u8, queue: u16, left: u16 },
     /// `blk_queue_bio`: a bio on the legacy path.
     QueueBio { pc: u8, bio: u32, rq: u32 },
     /// `blk_flush_plug_list`: requests of the legacy path, `depth` of them inserted in `queue`.
@@ -121,7 +136,10 @@ impl Frame {
             Frame::Fio { .. } => "fio",
             Frame::Batch { .. } => "iob",
             Frame::IoSubmit { .. } => "io_submit",
+            Frame::FileLock { .. } => "inode_lock",
             Frame::SubmitBio { .. } => "blk_mq_submit_bio",
+            Frame::WbtWait { .. } => "rq_qos_wait",
+            Frame::Remap { .. } => "submit_bio of a stacked disk",
             Frame::GetRequest { .. } => "blk_mq_get_request",
             Frame::FlushPlug { .. } => "blk_mq_flush_plug_list",
             Frame::SchedMerge { .. } => "blk_mq_sched_bio_merge",
@@ -147,6 +165,8 @@ impl Frame {
             Frame::SyncCall { .. } => "submit_bio_wait",
             Frame::FlushSeq { .. } => "blk_flush_complete_seq",
             Frame::RequeueWork { .. } => "blk_mq_requeue_work",
+            Frame::RequeueRq { .. } => "blk_mq_requeue_request",
+            Frame::ScsiRunQueue { .. } => "scsi_run_queue",
             Frame::QueueBio { .. } => "blk_queue_bio",
             Frame::FlushPlugList { .. } => "blk_flush_plug_list",
             Frame::RunQueue { .. } => "blk_run_queue",
@@ -274,7 +294,7 @@ impl Cpu {
         } else {
             match self.current {
                 Some(Runnable::Task(_)) => Context::Task,
-                Some(Runnable::Work(_) | Runnable::Requeue(_)) => Context::Kworker,
+                Some(_) => Context::Kworker,
                 None => Context::Idle,
             }
         }

@@ -124,7 +124,10 @@ impl Sim {
             Frame::Fio { pc } => self.fio(c, pc),
             Frame::Batch { pc } => self.batch(c, pc),
             Frame::IoSubmit { pc, next } => self.io_submit(c, pc, next),
+            Frame::FileLock { pc, lock, op } => self.take_file_lock(c, pc, lock, op),
             Frame::SubmitBio { pc, bio, part, rq } => self.submit_bio(c, pc, bio, part, rq),
+            Frame::WbtWait { pc, bio } => self.wbt_wait(c, pc, bio),
+            Frame::Remap { pc, bio, part } => self.remap(c, pc, bio, part),
             Frame::GetRequest { pc, bio, hctx } => self.get_request(c, pc, bio, hctx),
             Frame::FlushPlug { pc, from_schedule, list, group } => {
                 self.flush_plug(c, pc, from_schedule, list, group)
@@ -157,13 +160,17 @@ impl Sim {
             Frame::HardIrq { pc } => self.hard_irq(c, pc),
             Frame::SoftIrq => self.soft_irq(c),
             Frame::Complete { pc, rq, softirq } => self.complete(c, pc, rq, softirq),
-            Frame::RunHwQueues { pc, queue, next } => self.run_hw_queues(c, pc, queue, next),
+            Frame::RunHwQueues { pc, queue, next, run_async } => {
+                self.run_hw_queues(c, pc, queue, next, run_async)
+            }
             Frame::RunWork { pc, hctx } => self.run_work(c, pc, hctx),
             Frame::SyncCall { pc, io, nested } => self.sync_call(c, pc, io, nested),
             Frame::FlushSeq { pc, hctx, list, rq, completing } => {
                 self.flush_seq(c, pc, hctx, list, rq, completing)
             }
             Frame::RequeueWork { pc, queue, list, rq } => self.requeue_work(c, pc, queue, list, rq),
+            Frame::RequeueRq { pc, rq } => self.requeue_request(c, pc, rq),
+            Frame::ScsiRunQueue { pc, queue, left } => self.scsi_run_queue(c, pc, queue, left),
             Frame::QueueBio { pc, bio, rq } => self.queue_bio(c, pc, bio, rq),
             Frame::FlushPlugList { pc, from_schedule, queue, list, depth } => {
                 self.flush_plug_list(c, pc, from_schedule, list, queue, depth)
@@ -217,6 +224,7 @@ impl Sim {
             Runnable::Requeue(queue) => {
                 cpu.stack.push(Frame::RequeueWork { pc: 0, queue, list: 0, rq: 0 });
             }
+            Runnable::SdevWork(queue) => cpu.stack.push(Frame::ScsiRunQueue { pc: 0, queue, left: 0 }),
         }
         self.charge(c, self.costs.context_switch);
         self.emit(c, Kind::ContextBegin);
@@ -258,8 +266,8 @@ impl Sim {
         let cpu = &self.cpus[c];
         match cpu.runq.front() {
             None => false,
-            Some(Runnable::Work(_) | Runnable::Requeue(_)) => true,
             Some(Runnable::Task(_)) => self.now - cpu.switched_in_ns >= SLICE_NS,
+            Some(_) => true,
         }
     }
 
@@ -290,7 +298,7 @@ impl Sim {
         let queue = &mut self.cpus[c].runq;
         match what {
             Runnable::Task(_) => queue.push_back(what),
-            Runnable::Work(_) | Runnable::Requeue(_) => {
+            _ => {
                 let at = queue.iter().take_while(|r| !matches!(r, Runnable::Task(_))).count();
                 queue.insert(at, what);
             }

@@ -287,6 +287,17 @@ choice! {
     }
 }
 choice! {
+    /// How an ext4 file's lock (`inode->i_rwsem`) is held around direct I/O.
+    DioLock {
+        /// Reads exclusively while they are handed over, writes exclusively to their end (until 4.8).
+        SubmitOnly = "rd-submit-only",
+        /// Reads shared to their end, writes exclusively (4.9 to 5.5).
+        WriteExclusive = "wr-exclusive",
+        /// Both shared to their end, as writes are overwrites of written blocks (5.6+).
+        Shared = "shared",
+    }
+}
+choice! {
     /// How kyber judges latency.
     KyberStats {
         /// Mean latency of 100 ms windows (until 4.19).
@@ -457,6 +468,11 @@ knobs! {
     resource_delay_us: u32,
     /// Running out of LUN budget also arms that delay (PREP_DISPATCH_NO_BUDGET, 5.8+).
     no_budget_delays: bool,
+    /// A request that comes back through the requeue list goes to hctx->dispatch, not to the head of its ctx list
+    /// (RQF_DONTPREP in blk_mq_requeue_work, 5.0+).
+    requeue_bypass: bool,
+    /// It joins the requeue list at the tail (blk_mq_requeue_request, 6.5+); before, at the head.
+    requeue_at_tail: bool,
     /// A pending test comes before a run (blk_mq_run_hw_queue, blk_mq_hctx_has_pending, 4.15+).
     run_tests_pending: bool,
     @ "NVMe"
@@ -489,6 +505,9 @@ knobs! {
     scsi_host_busy: bool,
     /// The device reference is counted per command (get_device in scsi_queue_rq, until 4.20).
     scsi_device_ref: bool,
+    /// A LUN that is blocked with nothing in flight has all its hctxs run again after 3 ms (SCSI_QUEUE_DELAY in
+    /// scsi_mq_get_budget, 5.10+); before, the hctx that asked.
+    scsi_delay_all: bool,
     @ "NVMe"
     /// Submission and completion share one NVMe queue lock (nvmeq->q_lock; sq_lock in 4.19).
     nvme_shared_lock: bool,
@@ -497,7 +516,8 @@ knobs! {
     hctx_counters: bool,
     /// hctx->run is counted at each run (__blk_mq_run_hw_queue, blk_mq_sched_dispatch_requests, until 6.6).
     hctx_run_counter: bool,
-    /// BLK_STS_DEV_RESOURCE exists: a busy device with commands in flight waits for a completion (4.16+).
+    /// BLK_STS_DEV_RESOURCE exists: a refused request waits for a completion while commands are in flight, without the
+    /// delayed run (scsi_queue_rq, 4.16+). Recorded on 6.1 too, although its text has RESOURCE there since 5.11.
     dev_resource: bool,
     @ "Scheduler path"
     /// blk-mq disks can have a scheduler (elevator_init_mq; not in 4.4). Read when the disk is set up.
@@ -567,4 +587,18 @@ knobs! {
     @ "bfq"
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
+    /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when
+    /// BIO_TRACE_COMPLETION did not exist).
+    q_on_remapped: bool,
+    /// md raid0 traces A when it redirects a bio (trace_block_bio_remap in raid0_make_request, 4.10+); dm always did.
+    md_remap_traced: bool,
+    /// How a file's lock is held around direct I/O on ext4 (ext4_file_read_iter, ext4_file_write_iter).
+    dio_lock: DioLock,
+    /// A direct write to ext4 holds a plug until it has completed (ext4_file_write_iter, until 4.8).
+    ext4_outer_plug: bool,
+    /// blk-mq queues throttle asynchronous writes unless told otherwise (CONFIG_BLK_WBT_MQ, 4.10+).
+    wbt: bool,
+    /// A freed place goes to the first waiter of wbt in the waker (rq_qos_wake_function, 5.0+); before, all were woken
+    /// and tried themselves.
+    wbt_handover: bool,
 }

@@ -46,6 +46,8 @@ const K4_4: Knobs = Knobs {
     dispatch_append: DispatchAppend::Front,
     resource_delay_us: 0,
     no_budget_delays: false,
+    requeue_bypass: false,
+    requeue_at_tail: false,
     run_tests_pending: false,
     commit_rqs: false,
     queue_rqs: false,
@@ -60,6 +62,7 @@ const K4_4: Knobs = Knobs {
     scsi_budget_map: false,
     scsi_host_busy: true,
     scsi_device_ref: true,
+    scsi_delay_all: false,
     nvme_shared_lock: true,
     hctx_counters: true,
     hctx_run_counter: true,
@@ -90,6 +93,12 @@ const K4_4: Knobs = Knobs {
     flush_through_ctx: true,
     legacy_path: true,
     bfq_queue_lock: true,
+    q_on_remapped: true,
+    md_remap_traced: false,
+    dio_lock: DioLock::SubmitOnly,
+    ext4_outer_plug: true,
+    wbt: false,
+    wbt_handover: false,
 };
 
 /// Elevators for blk-mq, and what they brought along: merging before the request is made, left-overs first.
@@ -104,6 +113,11 @@ const K4_14: Knobs = Knobs {
     mq_elevators: true,
     default_scheduler: DefaultScheduler::SingleQueue,
     last_looks_ahead: true,
+    q_on_remapped: false,
+    md_remap_traced: true,
+    dio_lock: DioLock::WriteExclusive,
+    ext4_outer_plug: false,
+    wbt: true,
     ..K4_4
 };
 
@@ -138,6 +152,7 @@ const K5_4: Knobs = Knobs {
     limited_plug_traced: true,
     aio_plug_above: 2,
     refused_to: RefusedTo::DispatchList,
+    requeue_bypass: true,
     g_before_tag: false,
     complete_in: CompleteIn::SoftIrq,
     scsi_device_ref: false,
@@ -145,6 +160,7 @@ const K5_4: Knobs = Knobs {
     kyber_stats: KyberStats::Percentile,
     legacy_path: false,
     elevator_before_direct: true,
+    wbt_handover: true,
     flush_defer: FlushDefer::WithScheduler,
     ..K4_19
 };
@@ -154,12 +170,14 @@ const K5_10: Knobs = Knobs {
     dispatch_append: DispatchAppend::Tail,
     no_budget_delays: true,
     scsi_run_all: false,
+    scsi_delay_all: true,
     scsi_host_busy: false,
     elevator_dispatch: ElevatorDispatch::Batch,
     budget_rerun: true,
     rerun_for_dispatch_list: true,
     elevator_queued: true,
     rq_merge_traced: true,
+    dio_lock: DioLock::Shared,
     flush_defer: FlushDefer::Always,
     ..K5_4
 };
@@ -218,6 +236,7 @@ const K6_1: Knobs = Knobs {
 /// Tag wake-ups are counted; mq-deadline remembers positions.
 const K6_6: Knobs = Knobs {
     tag_wake: TagWake::Counted,
+    requeue_at_tail: true,
     last_looks_ahead: false,
     deadline_next: DeadlineNext::Position,
     deadline_async_depth: DeadlineDepth::ThreeQuartersOfWord,

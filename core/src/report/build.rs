@@ -101,10 +101,13 @@ fn latency<'a>(parts: impl Iterator<Item = &'a Latencies>) -> Latency {
 
 fn job_report(name: String, processes: u32, parts: &[JobStats], per_s: f64) -> JobReport {
     let sum = |f: fn(&JobStats) -> u64| parts.iter().map(f).sum::<u64>();
+    let ios = sum(|j| j.ios);
     JobReport {
         name,
         processes,
-        ios: sum(|j| j.ios),
+        ios,
+        file_lock_waits: sum(|j| j.file_lock_waits),
+        file_lock_wait_ns: sum(|j| j.file_lock_wait_ns) as f64 / ios.max(1) as f64,
         reads: sum(|j| j.reads),
         iops: sum(|j| j.ios) as f64 * per_s,
         bandwidth: sum(|j| j.bytes) as f64 * per_s,
@@ -143,6 +146,7 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
         empty_runs: q.empty_runs,
         delayed_runs: q.delayed_runs,
         tag_waits: q.tag_waits,
+        wbt_waits: q.wbt_waits,
         flushes: q.flushes,
     }
 }

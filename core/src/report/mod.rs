@@ -77,6 +77,10 @@ pub struct JobReport {
     pub iops: f64,
     /// Bytes per second.
     pub bandwidth: f64,
+    /// I/Os that waited for the lock of their file.
+    pub file_lock_waits: u64,
+    /// Mean time that an I/O waited for it, over all I/Os, ns.
+    pub file_lock_wait_ns: f64,
     /// Submission latency: from the start of the system call until the I/O was handed over.
     pub slat: Latency,
     /// Completion latency: from hand-over until the application knew.
@@ -124,6 +128,8 @@ pub struct QueueReport {
     pub delayed_runs: u64,
     /// Tag waits; on the legacy path, waits for a request.
     pub tag_waits: u64,
+    /// Asynchronous writes and discards that wbt let wait.
+    pub wbt_waits: u64,
     /// Flush requests completed; they count in no other number of requests.
     pub flushes: u64,
 }

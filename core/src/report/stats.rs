@@ -39,6 +39,9 @@ pub(crate) struct JobStats {
     pub ios: u64,
     pub reads: u64,
     pub bytes: u64,
+    /// I/Os that waited for the lock of their file, and how long in all.
+    pub file_lock_waits: u64,
+    pub file_lock_wait_ns: u64,
     pub slat: Latencies,
     pub clat: Latencies,
     pub lat: Latencies,
@@ -107,6 +110,8 @@ pub(crate) struct QueueStats {
     pub runs: u64,
     pub empty_runs: u64,
     pub tag_waits: u64,
+    /// Bios that wbt let wait.
+    pub wbt_waits: u64,
     /// Flush requests completed.
     pub flushes: u64,
     /// Calls that armed a delayed run of all hctxs.
@@ -133,6 +138,8 @@ impl Stats {
             ios: 0,
             reads: 0,
             bytes: 0,
+            file_lock_waits: 0,
+            file_lock_wait_ns: 0,
             slat: Latencies::new(),
             clat: Latencies::new(),
             lat: Latencies::new(),
@@ -199,7 +206,8 @@ impl Stats {
         q.q2g_ns += r.g_ns - r.q_ns;
         let inserted = if r.i_ns > 0 { r.i_ns } else { r.g_ns };
         q.g2i_ns += inserted - r.g_ns;
-        q.i2d_ns += r.d_ns - inserted - r.refused_ns;
+        // One that was put back may have been inserted after its first D.
+        q.i2d_ns += (r.d_ns - inserted).saturating_sub(r.refused_ns);
         q.d2c_ns += now_ns - r.d_ns + r.refused_ns;
         q.q2c_ns += now_ns - r.q_ns;
         q.direct_issued += u64::from(r.i_ns == 0);
@@ -230,6 +238,7 @@ impl Hash for Stats {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.measured_from_ns, self.last_ns).hash(state);
         for j in &self.jobs {
+            (j.file_lock_waits, j.file_lock_wait_ns).hash(state);
             (j.ios, j.reads, j.bytes, j.slat.sum_ns, j.clat.sum_ns, j.lat.sum_ns).hash(state);
         }
         self.queues.hash(state);

@@ -11,28 +11,51 @@ const MAX_SEGMENTS: u32 = 128;
 /// Default and largest discard_max_bytes (UINT_MAX in sectors, as a bio counts bytes in 32 bits).
 const DISCARD_MAX_BYTES: u64 = 4_294_966_784;
 
+/// `wbt_lat_usec` of rotating and of other disks (wbt_default_latency_nsec), us.
+const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
+const WBT_LAT_USEC: u64 = 2_000;
+
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
         let mut adapter: Option<(u16, u16)> = None; // device, host
+        let mut debug_host: Option<u16> = None;
         let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
-        let presets: Vec<&'static Preset> = configs
+        let presets: Vec<Option<&'static Preset>> = configs
             .iter()
-            .map(|d| {
-                preset(&d.model).ok_or_else(|| ScenarioError::UnknownName {
+            .map(|d| match preset(&d.model) {
+                None if !STACKS.contains(&d.model.as_str()) => Err(ScenarioError::UnknownName {
                     what: "device model",
                     name: d.model.chars().take(60).collect(),
-                    known: PRESETS.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-                })
+                    known: PRESETS
+                        .iter()
+                        .map(|p| p.name)
+                        .chain(STACKS.iter().copied())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                }),
+                preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let luns = presets.iter().filter(|p| volumes(p)).count() as u16;
+        let luns = presets.iter().flatten().filter(|p| volumes(p)).count() as u16;
         let mut lun = 0;
         for (config, preset) in configs.iter().zip(presets) {
+            let Some(preset) = preset else {
+                self.stacked(config)?;
+                continue;
+            };
+            check(
+                config.members.is_empty() && config.chunk_kb.is_none(),
+                &format!("devices.{}", config.name),
+                || format!("members and chunk_kb belong to the models {}", STACKS.join(" and ")),
+            )?;
             let recorded = &config.completions_ns;
             check(recorded.len() <= RECORDED_MAX, "completions_ns", || {
                 format!("at most {RECORDED_MAX} times")
+            })?;
+            check(config.completion_grain_ns <= DURATION_MAX_NS, "completion_grain_ns", || {
+                format!("at most {DURATION_MAX_NS}")
             })?;
             check(recorded.iter().all(|&ns| ns <= DURATION_MAX_NS), "completions_ns", || {
                 format!("at most {DURATION_MAX_NS} each")
@@ -41,13 +64,13 @@ impl Builder<'_> {
                 Spec::Null { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns, &config.completions_ns));
+                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
                     (self.devices.len() as u16 - 1, Driver::Null, 0)
                 }
                 // Recorded times stand in for the flash; queues, locks and doorbells stay NVMe's.
                 Spec::Nvme(_) if !config.completions_ns.is_empty() => {
                     let after = config.completions_ns.last().copied().unwrap_or_default();
-                    self.devices.push(Device::null(after, &config.completions_ns));
+                    self.devices.push(Device::null(after, 0, &config.completions_ns));
                     (self.devices.len() as u16 - 1, Driver::Nvme, 0)
                 }
                 Spec::Nvme(spec) => {
@@ -60,47 +83,53 @@ impl Builder<'_> {
                         (self.devices.len() as u16 - 1, self.hosts.len() as u16)
                     });
                     if self.hosts.len() <= host as usize {
-                        let host_line = self.object(
-                            "shost->host_busy",
-                            "shost->host_busy".into(),
-                            ObjectKind::Line,
-                            Site::Host,
-                        );
-                        let fw_line = self.object(
-                            "instance->fw_outstanding",
-                            "instance->fw_outstanding".into(),
-                            ObjectKind::Line,
-                            Site::Host,
-                        );
-                        let host_lock = self.object(
-                            "shost->host_lock",
-                            "shost->host_lock".into(),
-                            ObjectKind::Lock,
-                            Site::Host,
-                        );
                         // The pool of the legacy path says nothing about the adapter.
                         let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
-                        let can_queue = config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags);
-                        self.hosts.push(Host {
-                            host_busy: 0,
-                            can_queue,
-                            starved: 0,
-                            host_line,
-                            fw_line,
-                            host_lock,
-                        });
+                        self.host(true, config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags));
                     }
                     lun += 1;
                     (device, Driver::Scsi(host), lun - 1)
                 }
+                Spec::ScsiDebug { completion_ns } => {
+                    let ns = config.completion_ns.unwrap_or(*completion_ns);
+                    check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
+                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
+                    let host = match debug_host {
+                        Some(host) => host,
+                        None => {
+                            *debug_host.insert(self.host(false, config.nr_tags.unwrap_or(preset.nr_tags)))
+                        }
+                    };
+                    (self.devices.len() as u16 - 1, Driver::Scsi(host), 0)
+                }
             };
-            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && driver != Driver::Null
-            {
+            let timed = matches!(preset.spec, Spec::Null { .. } | Spec::ScsiDebug { .. });
+            if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && !timed {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
             self.disk(config, preset, device, driver, my_lun)?;
         }
         Ok(())
+    }
+
+    /// A SCSI host: an adapter, or scsi_debug's.
+    fn host(&mut self, adapter: bool, can_queue: u32) -> u16 {
+        let mut line = |name: &str| self.object(name, name.into(), ObjectKind::Line, Site::Host);
+        let (host_line, fw_line) = (line("shost->host_busy"), line("instance->fw_outstanding"));
+        let host_lock =
+            self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
+        let starved = VecDeque::new();
+        self.hosts.push(Host {
+            adapter,
+            host_busy: 0,
+            can_queue,
+            blocked: 0,
+            starved,
+            host_lock,
+            host_line,
+            fw_line,
+        });
+        self.hosts.len() as u16 - 1
     }
 
     fn disk(
@@ -132,6 +161,10 @@ impl Builder<'_> {
         if nr < wanted {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
+        let poll = config.poll_queues.min(nr_cpus);
+        check(poll == 0 || driver == Driver::Nvme, &field("poll_queues"), || {
+            "only NVMe disks have poll queues here".into()
+        })?;
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
         let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
@@ -142,10 +175,16 @@ impl Builder<'_> {
         // Only SCSI has a budget; elsewhere the tags are the limit.
         let depth = preset
             .queue_depth
-            .map_or(nr_tags * u32::from(nr), |default| config.queue_depth.unwrap_or(default));
+            .map_or(nr_tags * u32::from(nr + poll), |default| config.queue_depth.unwrap_or(default));
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
+        }
+        check(config.every_nth != 1, &field("every_nth"), || {
+            "must be 0 (never) or at least 2: a driver that refuses everything never ends".into()
+        })?;
+        if config.every_nth > 0 && (preset.queue_depth.is_none() || config.path == Some(Path::Legacy)) {
+            self.warnings.push(format!("{name}: every_nth concerns SCSI disks on blk-mq only"));
         }
         check(config.nomerges <= 2, &field("nomerges"), || "must be 0, 1 or 2".into())?;
         check(config.rq_affinity <= 2, &field("rq_affinity"), || "must be 0, 1 or 2".into())?;
@@ -191,6 +230,11 @@ impl Builder<'_> {
                 self.object("ctx->lock", format!("ctx[{c}]->lock ({name})"), ObjectKind::Lock, Site::Ctx(c));
             self.ctxs.push(Ctx { list: VecDeque::new(), lock });
         }
+        for c in (0..nr_cpus).filter(|_| poll > 0) {
+            let text = format!("ctx[{c}]->lock of polled requests ({name})");
+            let lock = self.object("ctx->lock", text, ObjectKind::Lock, Site::Ctx(c));
+            self.ctxs.push(Ctx { list: VecDeque::new(), lock });
+        }
         // Volumes of one adapter, and all their hctxs, share its tags (BLK_MQ_F_TAG_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
         let shared = match driver {
             Driver::Scsi(host) => self
@@ -211,6 +255,9 @@ impl Builder<'_> {
             _ => nr_tags,
         };
         let map = self.cpu_map(nr, first_hctx);
+        let poll_map = if poll > 0 { self.cpu_map(poll, first_hctx + nr) } else { Vec::new() };
+        let interrupts = nr;
+        let nr = nr + poll;
         let mut common = shared;
         for i in 0..nr {
             let tags = match common {
@@ -222,7 +269,13 @@ impl Builder<'_> {
             } else {
                 self.tags[tags as usize].queues = 1;
             }
-            self.hctx(q, i, first_hctx + i, tags, &map, name, write_cache);
+            let polled = i >= interrupts;
+            let map = if polled { &poll_map } else { &map };
+            let first_ctx = first_ctx + if polled { u32::from(nr_cpus) } else { 0 };
+            self.hctx(q, i, first_hctx + i, tags, map, name, write_cache);
+            if let Some(hctx) = self.hctxs.last_mut() {
+                (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
+            }
         }
         if let Some(tags) = common {
             self.tags[tags as usize].queues += 1;
@@ -257,7 +310,14 @@ impl Builder<'_> {
         );
         let queue_lock =
             self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
+        let requeue_lock = self.object(
+            "q->requeue_lock",
+            format!("q->requeue_lock ({name})"),
+            ObjectKind::Lock,
+            Site::Queue(q),
+        );
         let rotational = config.rotational.unwrap_or(false);
+        let bfq = scheduler.is_some_and(|row| row.name == "bfq");
         let (elevator, tunables) = match (path, scheduler) {
             (_, None) => (None, Vec::new()),
             (Path::Mq, Some(row)) => {
@@ -271,14 +331,19 @@ impl Builder<'_> {
             }
         };
         let nr_requests = elevator.as_ref().map_or(nr_tags, |e| e.nr_requests);
+        let wbt_depth = if matches!(driver, Driver::Scsi(_)) { depth } else { nr_requests };
+        let wbt = match path {
+            Path::Mq => self.wbt(config, q, bfq, rotational, wbt_depth)?,
+            Path::Legacy => None,
+        };
         self.queues.push(Queue {
             driver,
             device,
             lun,
             first_hctx,
             nr_hctx: nr,
-            first_ctx,
             map,
+            poll_map,
             host_tags,
             sectors: size / 512,
             max_sectors: max_sectors_kb * 2,
@@ -302,13 +367,18 @@ impl Builder<'_> {
             nr_active: 0,
             active: false,
             restarts: false,
+            sdev: Sdev { every_nth: config.every_nth, answer: config.every_nth_answer, ..Sdev::default() },
+            requeue_lock,
             ref_line,
             queue_lock,
             legacy: (path == Path::Legacy).then(|| Legacy::new(nr_requests)),
             elevator,
             request_line,
+            stack: None,
+            wbt,
         });
         let default_dev = match driver {
+            Driver::Stacked => unreachable!("a stacked disk has no driver"),
             Driver::Nvme => (259, u32::from(q)),
             Driver::Null => (254, u32::from(q)),
             Driver::Scsi(_) => (8, 16 * u32::from(q + 1)),
@@ -328,6 +398,37 @@ impl Builder<'_> {
             units: preset.units(),
         });
         Ok(())
+    }
+
+    /// Writeback throttling with its default or the given target; bfq turns the default off.
+    fn wbt(
+        &mut self,
+        config: &DeviceConfig,
+        q: u16,
+        bfq: bool,
+        rotational: bool,
+        queue_depth: u32,
+    ) -> Result<Option<Box<Wbt>>, ScenarioError> {
+        let default = match self.knobs.wbt && !bfq {
+            true if rotational => WBT_LAT_ROTATIONAL_USEC,
+            true => WBT_LAT_USEC,
+            false => 0,
+        };
+        let usec = config.wbt_lat_usec.unwrap_or(default);
+        let name = &config.name;
+        check(usec <= DURATION_MAX_NS / 1000, &format!("devices.{name}.wbt_lat_usec"), || {
+            format!("must be at most {}", DURATION_MAX_NS / 1000)
+        })?;
+        if usec == 0 {
+            return Ok(None);
+        }
+        let mut counter = |what: &str| {
+            let text = format!("rwb->rq_wait {what} ({name})");
+            self.object("rwb->rq_wait", text, ObjectKind::Line, Site::Queue(q))
+        };
+        let line = counter("writes");
+        counter("discards");
+        Ok(Some(Box::new(Wbt::new(usec * 1000, queue_depth, line))))
     }
 
     /// The path of a disk, if kernel and driver have it.
@@ -423,6 +524,9 @@ impl Builder<'_> {
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
+            first_ctx: 0,
+            poll: false,
+            completions: VecDeque::new(),
             ctx_map: 0,
             ctx_map_used: 0,
             ctx_map_line,

@@ -2,28 +2,31 @@
 
 mod disks;
 mod schedulers;
+mod stacks;
 mod tasks;
 
 use crate::block::{
-    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Tags, Work,
+    CTX_MAP_BITS, Ctx, Driver, FlushQueue, Hctx, Host, Legacy, MIN_NR_REQUESTS, Queue, Requeue, Sdev, Tags, Wbt,
+    Work,
 };
 use crate::check::Checks;
 use crate::device::{Device, PRESETS, Preset, Spec, preset};
 use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
 use crate::engine::slab::Slab;
-use crate::event::{Log, ObjectId, Op, Sleep};
+use crate::event::{Log, ObjectId, Op, Prio, Sleep};
 use crate::host::{Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
 use crate::report::Stats;
 use crate::scenario::{
-    DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, Scenario, ScenarioError, WriteCache,
+    DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError, WriteCache,
 };
 use crate::sim::Sim;
 use crate::topology::{self, ObjectKind, Site, Topology};
+use crate::workload::file_lock::{FILE_SYSTEMS, FileLock};
 use crate::workload::task::{JobState, Program, Task, TaskState};
-use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Workload};
-use std::collections::VecDeque;
+use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Processes start within this time of each other, ns, as forked processes do [E].
@@ -52,6 +55,9 @@ struct Builder<'a> {
     tags: Vec<Tags>,
     hosts: Vec<Host>,
     devices: Vec<Device>,
+    file_locks: Vec<FileLock>,
+    /// Which lock a file has: (disk, name of the file, process if each has its own).
+    files: BTreeMap<(u16, String, u32), u16>,
     warnings: Vec<String>,
     io_uring: bool,
 }
@@ -83,6 +89,8 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         tags: Vec::new(),
         hosts: Vec::new(),
         devices: Vec::new(),
+        file_locks: Vec::new(),
+        files: BTreeMap::new(),
         warnings: Vec::new(),
         io_uring: crate::kernel::row(&scenario.kernel).is_some_and(|row| row.io_uring),
     };
@@ -123,6 +131,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         objects: b.objects,
         tasks,
         jobs,
+        file_locks: b.file_locks,
         queues: b.queues,
         hctxs: b.hctxs,
         ctxs: b.ctxs,

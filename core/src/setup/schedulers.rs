@@ -53,11 +53,8 @@ impl Builder<'_> {
         let field = format!("devices.{}.scheduler", config.name);
         let wanted = self.wanted_scheduler(config, path);
         if path == Path::Legacy && matches!(wanted.as_str(), NONE | "cfq") {
-            let problem = if wanted == NONE {
-                "the legacy path always has a scheduler"
-            } else {
-                "cfq is not modelled"
-            };
+            let problem =
+                if wanted == NONE { "the legacy path always has a scheduler" } else { "cfq is not modelled" };
             return Err(wrong(field, format!("{problem}; choose {}", offered(path))));
         }
         let by_itself = match self.knobs.default_scheduler {

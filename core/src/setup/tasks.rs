@@ -26,19 +26,27 @@ impl Builder<'_> {
                                 format!("CPU {c}: the machine has CPUs 0 to {}", cpus - 1)
                             })?;
                         }
+                        BatchStep::Prio(prio) => {
+                            check(prio.level < 8, &field, || "priority levels are 0 to 7".into())?;
+                        }
                         BatchStep::Fsync(disk) => {
                             check(usize::from(*disk) < self.queues.len(), &field, || {
                                 format!("there is no disk {disk}")
                             })?;
                         }
-                        BatchStep::Submit(ios) | BatchStep::Discard(ios) | BatchStep::Commit(ios) => {
+                        BatchStep::Submit(ios)
+                        | BatchStep::Writeback(ios)
+                        | BatchStep::Discard(ios)
+                        | BatchStep::Commit(ios) => {
                             let fits = |op| match step {
                                 BatchStep::Discard(_) => op == Op::Discard,
-                                BatchStep::Commit(_) => op == Op::Write,
+                                BatchStep::Commit(_) | BatchStep::Writeback(_) => op == Op::Write,
                                 _ => matches!(op, Op::Read | Op::Write),
                             };
                             check(ios.iter().all(|io| fits(io.op)), &field, || {
-                                String::from("submit reads and writes, discard discards, commit writes")
+                                String::from(
+                                    "submit reads and writes, discard discards, commit and writeback write",
+                                )
                             })?;
                             for io in ios {
                                 let Some(queue) = self.queues.get(io.device as usize) else {
@@ -67,7 +75,9 @@ impl Builder<'_> {
                     cpu = *c;
                 }
                 let name = if script.name.is_empty() { "iob" } else { &script.name };
-                let task = self.task(name, 0, 0, cpu, 1, Frame::Batch { pc: 0 });
+                let mut task = self.task(name, 0, 0, cpu, 1, Frame::Batch { pc: 0 });
+                let disks: Vec<u16> = (0..self.queues.len() as u16).collect();
+                task.file.locks = self.file_locks(&disks, "", None)?;
                 Ok((vec![task], vec![JobState { phase: 0, running: 1 }], vec![(0, 0)]))
             }
         }
@@ -90,7 +100,10 @@ impl Builder<'_> {
                 load[cpu as usize] += 1;
                 let t = tasks.len() as u16;
                 let start_frame = Frame::Fio { pc: 0 };
-                tasks.push(self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame));
+                let mut task = self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame);
+                task.file.locks = self.file_locks(&job.files, &job.file, job.own_files.then_some(t))?;
+                task.polls = self.polls(job);
+                tasks.push(task);
                 if job.phase == first_phase {
                     let key = u64::from(t);
                     let spread = rng::below(self.scenario.seed, Purpose::StartJitter, key, START_SPREAD_NS);
@@ -151,13 +164,65 @@ impl Builder<'_> {
         if job.engine == Engine::IoUring && !self.io_uring {
             self.warnings.push(field("io_uring does not exist in this kernel; it runs as if it did"));
         }
-        if job.hipri {
-            self.warnings.push(field("polled completions (hipri) are not modelled; interrupts are used"));
+        if job.hipri && !self.polls(job) {
+            self.warnings.push(field(
+                "polled completions (hipri) need direct I/O without fsync and trim, and disks with poll_queues; interrupts are used",
+            ));
         }
+        check(job.prio.level < 8 && job.cmdprio.level < 8, &field("prio"), || "levels are 0 to 7".into())?;
+        check(job.cmdprio_percentage.iter().all(|&p| p <= 100), &field("cmdprio_percentage"), || {
+            "must be from 0 to 100".into()
+        })?;
         if !job.direct {
-            self.warnings.push(field("buffered I/O is not modelled; it runs as direct I/O"));
+            self.warnings.push(field("the page cache is not modelled: buffered reads run as direct ones, and every buffered write goes to the disk at once as asynchronous writeback"));
         }
         Ok(())
+    }
+
+    /// Whether a job's completions are polled for; not those of a job that also makes calls that sleep.
+    fn polls(&self, job: &JobSpec) -> bool {
+        let sleeps = job.fsync > 0 || job.end_fsync || job.dsync || job.trim != Trim::None;
+        let has = |&disk: &u16| !self.queues[disk as usize].poll_map.is_empty();
+        job.hipri && job.direct && !sleeps && job.files.iter().all(has)
+    }
+
+    /// The locks of a task's files on those of its disks that carry a file system.
+    fn file_locks(
+        &mut self,
+        disks: &[u16],
+        file: &str,
+        own: Option<u16>,
+    ) -> Result<Vec<(u16, u16)>, ScenarioError> {
+        let mut locks = Vec::new();
+        for &disk in disks {
+            let config = &self.scenario.devices[disk as usize];
+            let Some(kind) = &config.file_lock else { continue };
+            check(
+                FILE_SYSTEMS.contains(&kind.as_str()),
+                &format!("devices.{}.file_lock", config.name),
+                || format!("must be one of {}", FILE_SYSTEMS.join(", ")),
+            )?;
+            let key = (disk, file.to_owned(), own.map_or(0, |t| u32::from(t) + 1));
+            let lock = match self.files.get(&key) {
+                Some(&lock) => lock,
+                None => {
+                    let name = format!(
+                        "inode->i_rwsem ({}{}{file})",
+                        config.name,
+                        if file.is_empty() { "" } else { " " }
+                    );
+                    let object = self.object("inode->i_rwsem", name, ObjectKind::Line, Site::Queue(disk));
+                    let ext4 = kind == "ext4";
+                    let queue = VecDeque::new();
+                    self.file_locks.push(FileLock { object, ext4, writer: false, readers: 0, queue });
+                    let lock = self.file_locks.len() as u16 - 1;
+                    self.files.insert(key, lock);
+                    lock
+                }
+            };
+            locks.push((disk, lock));
+        }
+        Ok(locks)
     }
 
     fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
@@ -221,6 +286,10 @@ impl Builder<'_> {
             ring: VecDeque::new(),
             ring_line,
             wants: 0,
+            file: Default::default(),
+            wbt: Default::default(),
+            polls: false,
+            prio: Prio::default(),
             program: Program {
                 wake_at_ns: u64::MAX,
                 process,

@@ -35,6 +35,21 @@ impl Sim {
                     }
                     Some(BatchStep::Sleep(ns)) => self.sleep_until(c, self.now + ns, frame(0)),
                     Some(BatchStep::Wait) => Flow::Go(frame(4)),
+                    Some(BatchStep::Prio(prio)) => {
+                        self.tasks[t].prio = *prio;
+                        self.charge(c, self.costs.syscall);
+                        Flow::Pay(frame(0))
+                    }
+                    Some(BatchStep::Writeback(ios)) => {
+                        for io in ios {
+                            self.prepare(t, io.device, io.op, io.offset, io.len, false);
+                            self.make_asynchronous(t);
+                            self.tasks[t].program.ios += 1;
+                        }
+                        // A flusher thread makes no system call.
+                        self.set_mode(c, Mode::System);
+                        Flow::Call(frame(0), Frame::IoSubmit { pc: 0, next: 0 })
+                    }
                     // As the tool does, it waits for what is in flight first.
                     Some(BatchStep::Fsync(_)) if self.tasks[t].in_flight > 0 => {
                         self.tasks[t].program.step -= 1;

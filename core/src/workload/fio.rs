@@ -1,5 +1,6 @@
 //! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
 
+use crate::block::NONE;
 use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
@@ -53,6 +54,7 @@ impl Sim {
         match step {
             pc::START => {
                 self.tasks[t].program.started_ns = self.now;
+                self.tasks[t].prio = job.prio;
                 Flow::Go(frame(pc::NEXT))
             }
             pc::NEXT => self.fio_next(c, t, job),
@@ -83,12 +85,25 @@ impl Sim {
                 Flow::Pay(frame(pc::WAIT))
             }
             pc::WAIT => {
+                if let Some(completion) = self.fio_polled(c, t, job) {
+                    return Flow::Call(frame(pc::WAIT), completion);
+                }
                 let p = &self.tasks[t];
                 let wants = job.iodepth_batch_complete_min.min(p.in_flight);
                 if (p.ring.len() as u32) < wants {
+                    // A plug that is still open is flushed as the task goes to sleep.
+                    if !p.plug.list.is_empty() || !p.plug.cached.is_empty() {
+                        let flush = Frame::FlushPlug { pc: 0, from_schedule: true, list: NONE, group: 0 };
+                        return Flow::Call(frame(pc::WAIT), flush);
+                    }
+                    if self.tasks[t].polls {
+                        return self.look_again(c, frame(pc::WAIT));
+                    }
                     self.tasks[t].wants = wants;
                     return Flow::Sleep(frame(pc::WAIT), Sleep::Io);
                 }
+                self.file_unlock(c, t);
+                self.tasks[t].plug.active = false;
                 // A write call on a file opened with O_DSYNC flushes before it returns (generic_write_sync).
                 if job.engine == Engine::Psync && job.dsync {
                     let written =
@@ -146,6 +161,12 @@ impl Sim {
                 Flow::Ret(0)
             }
         }
+    }
+
+    /// `io_do_iopoll`: looks into the poll queues of this CPU; the task spins instead of sleeping.
+    fn fio_polled(&mut self, c: usize, t: usize, job: &JobSpec) -> Option<Frame> {
+        let disks = if self.tasks[t].polls { job.files.as_slice() } else { &[] };
+        disks.iter().find_map(|&disk| self.poll(c, self.queues[disk as usize].poll_map[c]))
     }
 
     /// The loop's head, in user mode: prepare another I/O, submit, reap, pause or end.
@@ -279,14 +300,31 @@ impl Sim {
             return self.fio_write(c, t, job);
         }
         self.prepare(t, file, Op::Read, offset, len, false);
+        self.fio_marks(t, job, false);
         self.fio(c, pc::PREPARED)
     }
 
     fn fio_write(&mut self, c: usize, t: usize, job: &JobSpec) -> Flow {
         let (disk, offset, len) = self.tasks[t].program.block;
         self.prepare(t, disk, Op::Write, offset, len, job.dsync);
+        self.fio_marks(t, job, true);
         self.tasks[t].program.unsynced += 1;
         self.fio(c, pc::PREPARED)
+    }
+
+    /// The I/O just prepared gets what is special about it: another priority, or nobody who waits for it.
+    fn fio_marks(&mut self, t: usize, job: &JobSpec, write: bool) {
+        let key = (t as u64) << 40 | self.tasks[t].program.ios;
+        let share = u64::from(job.cmdprio_percentage[usize::from(write)]);
+        if share > 0
+            && rng::below(self.seed, Purpose::CmdPrio, key, 100) < share
+            && let Some(&io) = self.tasks[t].prepared.back()
+        {
+            self.ios[io].prio = job.cmdprio;
+        }
+        if write && !job.direct && !job.dsync {
+            self.make_asynchronous(t);
+        }
     }
 
     /// First byte and length of a process's region of a disk.

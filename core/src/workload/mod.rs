@@ -5,10 +5,11 @@
 //! [`crate::format::iob`] makes it from text.
 
 mod batch;
+pub(crate) mod file_lock;
 mod fio;
 pub(crate) mod task;
 
-use crate::event::Op;
+use crate::event::{Op, Prio, PrioClass};
 use serde::{Deserialize, Serialize};
 
 /// Largest number of processes a workload may have.
@@ -99,6 +100,12 @@ pub struct JobSpec {
     pub numjobs: u32,
     /// Disks used, as indices into [`crate::scenario::Scenario::devices`]; several are used in turn.
     pub files: Vec<u16>,
+    /// Name of its file, where its disks have a file system: jobs of the same name work on the same file. Empty: the one
+    /// file of each disk that has no name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// Every process has a file of its own.
+    pub own_files: bool,
     /// Start of the region.
     pub offset: Amount,
     /// Added to the offset for each further process.
@@ -107,7 +114,8 @@ pub struct JobSpec {
     pub size: Option<Amount>,
     /// Bytes to transfer in all; `None`: `size`, once.
     pub io_size: Option<Amount>,
-    /// O_DIRECT. Buffered I/O is not modelled yet; the reader warns.
+    /// O_DIRECT. The page cache is not modelled: without it reads run as direct ones, and every write goes to the disk at
+    /// once as the asynchronous write that writeback would send, and is waited for; the reader warns.
     pub direct: bool,
     /// I/Os per second at most, for reads and writes.
     #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
@@ -141,8 +149,14 @@ pub struct JobSpec {
     pub ioscheduler: Option<String>,
     /// Phase number: jobs of phase n start when all of phase n-1 have ended (`stonewall`).
     pub phase: u32,
-    /// Polled completions (io_uring with hipri).
+    /// Completions are polled for (`hipri`), on disks with poll queues.
     pub hipri: bool,
+    /// I/O priority of its processes (`prioclass`, `prio`).
+    pub prio: Prio,
+    /// Share of reads and of writes that carry `cmdprio` instead, percent.
+    pub cmdprio_percentage: [u8; 2],
+    /// Priority of those (`cmdprio_class`, `cmdprio`).
+    pub cmdprio: Prio,
     /// What the writes are.
     pub trim: Trim,
     /// `fsync` after so many writes; 0: never.
@@ -168,6 +182,8 @@ impl Default for JobSpec {
             iodepth_low: 0,
             numjobs: 1,
             files: vec![0],
+            file: String::new(),
+            own_files: false,
             offset: Amount::Bytes(0),
             offset_increment: Amount::Bytes(0),
             size: None,
@@ -189,6 +205,9 @@ impl Default for JobSpec {
             ioscheduler: None,
             phase: 0,
             hipri: false,
+            prio: Prio::default(),
+            cmdprio_percentage: [0; 2],
+            cmdprio: Prio { class: PrioClass::Rt, level: 0 },
             trim: Trim::None,
             fsync: 0,
             end_fsync: false,
@@ -263,6 +282,10 @@ pub enum BatchStep {
     Cpu(u16),
     /// One `io_submit` call.
     Submit(Vec<BatchIo>),
+    /// Writeback of these blocks: asynchronous writes within one plug, as a flusher thread sends them.
+    Writeback(Vec<BatchIo>),
+    /// `ioprio_set`: the priority of all I/O from here on.
+    Prio(Prio),
     /// Wait until all that was submitted has completed.
     Wait,
     /// Sleep, ns.

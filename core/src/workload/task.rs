@@ -1,6 +1,6 @@
 //! Tasks: their state, the system call that submits, and what a completion does to them.
 
-use crate::block::{Bio, Io, IoContext, NONE, Plug};
+use crate::block::{Bio, Io, IoContext, Layout, NONE, Plug, WbtTurn};
 use crate::engine::agenda::Timed;
 use crate::event::{Extent, Flags, Kind, Op, Prio, Sleep, TaskId};
 use crate::host::{Flow, Frame, Mode};
@@ -45,6 +45,12 @@ pub(crate) struct Task {
     pub ring_line: u32,
     /// Completions it waits for while it sleeps in the kernel.
     pub wants: u32,
+    pub file: super::file_lock::FileUse,
+    pub wbt: WbtTurn,
+    /// It polls for its completions.
+    pub polls: bool,
+    /// Its I/O priority.
+    pub prio: Prio,
     pub program: Program,
 }
 
@@ -97,6 +103,7 @@ impl Sim {
     pub(crate) fn prepare(&mut self, t: usize, queue: u16, op: Op, offset: u64, len: u32, dsync: bool) {
         let fua = if dsync && op == Op::Write { Flags::FUA } else { Flags::NONE };
         let io = self.new_io(t, queue, op, fua, offset, len.max(512));
+        self.ios[io].polled = self.tasks[t].polls;
         self.tasks[t].prepared.push_back(io);
     }
 
@@ -123,12 +130,13 @@ impl Sim {
             flags = flags.and(Flags::SYNC);
         }
         self.ios.add(Io {
+            polled: false,
             id: self.next_bio,
             task: t as TaskId,
             queue,
             op,
             flags,
-            prio: Prio::default(),
+            prio: self.tasks[t].prio,
             sector: offset / 512,
             sectors: len.div_ceil(512),
             pending: 1,
@@ -159,9 +167,9 @@ impl Sim {
             }
             1 => {
                 let i = &self.ios[io];
-                let (sector, sectors) = (i.sector, i.sectors);
+                let (queue, sector, sectors) = (i.queue, i.sector, i.sectors);
                 self.tasks[t].plug.active = i.op == Op::Discard;
-                let bio = self.bios.add(Bio { io, sector, sectors, q_ns: self.now, next: NONE });
+                let bio = self.bios.add(Bio { io, queue, sector, sectors, q_ns: self.now, next: NONE });
                 Flow::Call(frame(2), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
             }
             2 => {
@@ -185,6 +193,21 @@ impl Sim {
         }
     }
 
+    /// The I/O prepared last is writeback: nobody waits for it.
+    pub(crate) fn make_asynchronous(&mut self, t: usize) {
+        if let Some(&io) = self.tasks[t].prepared.back() {
+            let flags = &mut self.ios[io].flags;
+            flags.0 &= !Flags::SYNC.0;
+        }
+    }
+
+    /// Whether what is prepared is a batch script's writeback, which holds a plug around all of it (`wb_writeback`).
+    fn writes_back(&self, t: usize) -> bool {
+        let asynchronous = |&io: &u32| self.ios[io].is_asynchronous();
+        matches!(self.scenario.workload, crate::workload::Workload::Batch(_))
+            && self.tasks[t].prepared.front().is_some_and(asynchronous)
+    }
+
     /// `io_submit`, `io_uring_enter` or the submitting half of `pread`: hands over all prepared I/Os.
     pub(crate) fn io_submit(&mut self, c: usize, pc: u8, next: u32) -> Flow {
         let t = self.current_task(c);
@@ -193,7 +216,7 @@ impl Sim {
             0 => {
                 let n = self.tasks[t].prepared.len() as u32;
                 let plugs = match self.engine(t) {
-                    Engine::Libaio => n > self.knobs.aio_plug_above,
+                    Engine::Libaio => n > self.knobs.aio_plug_above || self.writes_back(t),
                     Engine::IoUring => n > URING_PLUG_ABOVE,
                     Engine::Psync => false,
                 };
@@ -218,6 +241,18 @@ impl Sim {
                 if self.should_yield(c) {
                     return Flow::Yield(frame(1, next));
                 }
+                let io = self.tasks[t].prepared[0];
+                // The write's own plug around its waiting is open before the lock is taken.
+                if next == 0 && self.outer_plug(t, io) {
+                    self.tasks[t].plug.active = true;
+                }
+                if let Some(lock) = self.file_lock_of(t, io) {
+                    let op = self.ios[io].op;
+                    return Flow::Call(frame(7, next), Frame::FileLock { pc: 0, lock, op });
+                }
+                self.io_submit(c, 7, next)
+            }
+            7 => {
                 let per_io = match self.engine(t) {
                     Engine::Libaio => self.costs.aio,
                     Engine::IoUring => self.costs.uring,
@@ -234,20 +269,34 @@ impl Sim {
                     return Flow::Go(frame(5, next));
                 };
                 let i = &self.ios[io];
-                let (sector, sectors) = (i.sector, i.sectors);
-                let bio = self.bios.add(Bio { io, sector, sectors, q_ns: self.now, next: NONE });
+                let (queue, sector, sectors) = (i.queue, i.sector, i.sectors);
+                let bio = self.bios.add(Bio { io, queue, sector, sectors, q_ns: self.now, next: NONE });
                 Flow::Call(frame(3, next), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
             }
             3 => {
-                // A plug that is open here is the I/O's own.
-                if next == 0 && self.tasks[t].plug.active {
+                let Some(&io) = self.tasks[t].prepared.front() else {
+                    return Flow::Go(frame(5, next));
+                };
+                // A plug that is open here is the I/O's own, unless it lasts until the I/O is complete.
+                let lasts = self.engine(t) == Engine::Psync && self.outer_plug(t, io);
+                if next == 0 && self.tasks[t].plug.active && !lasts {
                     self.tasks[t].plug.active = false;
                     // A synchronous write sleeps inside blkdev_write_iter.
                     let from_schedule = self.engine(t) == Engine::Psync && self.write_plug(t);
                     return Flow::Call(
-                        frame(4, next),
+                        frame(8, next),
                         Frame::FlushPlug { pc: 0, from_schedule, list: NONE, group: 0 },
                     );
+                }
+                if self.tasks[t].file.holds.is_some() {
+                    return Flow::Pay(frame(8, next));
+                }
+                self.io_submit(c, 4, next)
+            }
+            // What was done under the file's lock has passed.
+            8 => {
+                if self.tasks[t].prepared.front().is_some_and(|&io| self.unlocks_after_submit(t, io)) {
+                    self.file_unlock(c, t);
                 }
                 self.io_submit(c, 4, next)
             }
@@ -290,10 +339,10 @@ impl Sim {
         }
     }
 
-    /// Whether the I/O under way is a write call that plugs.
+    /// Whether the I/O under way is a write call to a block device that plugs.
     fn write_plug(&self, t: usize) -> bool {
-        self.knobs.write_plug
-            && self.tasks[t].prepared.front().is_some_and(|&io| self.ios[io].op == Op::Write)
+        let plugs = |&io: &u32| self.ios[io].op == Op::Write && self.file_lock_of(t, io).is_none();
+        self.knobs.write_plug && self.tasks[t].prepared.front().is_some_and(plugs)
     }
 
     /// A bio of `io` ended; the last one completes the I/O towards its task.
@@ -306,6 +355,12 @@ impl Sim {
         i.done_ns = self.now;
         let (id, t, lat_ns, handed_over) = (i.id, i.task as usize, self.now - i.start_ns, i.issued_ns > 0);
         let (call, dropped) = (i.call, i.dropped);
+        let top = &self.queues[self.ios[io].queue as usize];
+        if !dropped && top.stack.as_ref().is_some_and(|s| s.layout == Layout::Linear) {
+            // dm's own bio ends here; what md raid0 redirected has been traced with its request.
+            let Io { queue, op, flags, sector, sectors, .. } = self.ios[io];
+            self.emit(c, Kind::Complete { rq: 0, queue, extent: Extent { op, flags, sector, sectors } });
+        }
         if !dropped {
             self.emit(c, Kind::BioEnd { bio: id, lat_ns });
         }
@@ -353,9 +408,17 @@ impl Sim {
             return;
         }
         self.release_sleepers_lock(t);
-        let cpu = self.tasks[t as usize].cpu as usize;
         if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
-            self.tasks[t as usize].state = TaskState::Runnable;
+            self.wake_by_timer(t);
+        }
+    }
+
+    /// Wakes a sleeping task on its own CPU; a task that does not sleep yet will see why.
+    pub(crate) fn wake_by_timer(&mut self, t: u16) {
+        let task = &mut self.tasks[t as usize];
+        let cpu = task.cpu as usize;
+        if let TaskState::Sleeping(_) = task.state {
+            task.state = TaskState::Runnable;
             self.emit_device_on(cpu as u16, Kind::TaskWake { task: t });
             self.enqueue(cpu, crate::host::Runnable::Task(t));
             self.kick(cpu);

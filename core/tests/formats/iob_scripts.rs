@@ -1,6 +1,6 @@
 //! Batch scripts as the recordings keep them.
 
-use mqscope_core::event::Op;
+use mqscope_core::event::{Op, Prio, PrioClass};
 use mqscope_core::format::iob::{self, OPS_MAX, TASK_NAME};
 use mqscope_core::workload::{BatchIo, BatchScript, BatchStep};
 use proptest::prelude::*;
@@ -95,6 +95,17 @@ fn every_mistake_is_reported_with_its_place() {
 }
 
 #[test]
+fn writeback_and_priorities_say_what_they_want() {
+    let parsed = iob::parse(b"prio rt 0\nwb w@0+4 w1@8+4\nprio idle").expect("readable");
+    assert_eq!(parsed.devices(), 2);
+    let wrong = b"wb r@0+4\nprio\nprio rt\nprio be 8\nprio idle 3\nprio high 1";
+    let found = iob::parse(wrong).expect_err("wrong");
+    let places: Vec<_> = found.iter().map(|d| (d.line, d.column)).collect();
+    assert_eq!(places, [(1, 4), (2, 1), (3, 6), (4, 6), (5, 6), (6, 6)]);
+    assert!(found[0].message.contains("writeback only writes"), "{}", found[0]);
+}
+
+#[test]
 fn sizes_are_bounded() {
     let call = |n: usize| format!("b{}", " r@0+4".repeat(n));
     assert!(iob::parse(call(OPS_MAX).as_bytes()).is_ok());
@@ -134,6 +145,15 @@ fn any_step() -> impl Strategy<Value = BatchStep> {
         Just(BatchStep::Wait),
         (0..3_600_000_000_000_u64).prop_map(BatchStep::Sleep),
         prop::collection::vec(any_io(), 1..20).prop_map(BatchStep::Submit),
+        prop::collection::vec(any_io().prop_map(|io| BatchIo { op: Op::Write, ..io }), 1..20)
+            .prop_map(BatchStep::Writeback),
+        (any::<bool>(), 0..8_u8).prop_map(|(rt, level)| {
+            BatchStep::Prio(Prio { class: if rt { PrioClass::Rt } else { PrioClass::Be }, level })
+        }),
+        any::<bool>().prop_map(|idle| {
+            let class = if idle { PrioClass::Idle } else { PrioClass::None };
+            BatchStep::Prio(Prio { class, ..Prio::default() })
+        }),
         (0..16_u16).prop_map(BatchStep::Fsync),
         prop::collection::vec(any_io(), 1..5).prop_map(|ios| BatchStep::Discard(all(ios, Op::Discard))),
         prop::collection::vec(any_io(), 1..5).prop_map(|ios| BatchStep::Commit(all(ios, Op::Write))),

@@ -16,7 +16,7 @@ pub enum Stream {
     Task(String),
     /// All events of a device's workers.
     Workers((u32, u32)),
-    /// D of a device, whoever issued.
+    /// D and R of a device, whoever issued.
     Issues((u32, u32)),
     /// C of a device.
     Completions((u32, u32)),
@@ -138,6 +138,8 @@ pub fn streams(lines: &[Line], sectors: bool) -> BTreeMap<Stream, Vec<String>> {
         match line.letter.as_str() {
             // Whom an interrupt interrupted is chance.
             "C" => push(Stream::Completions(line.dev)),
+            // blkparse does not say who puts a request back.
+            "R" => push(Stream::Issues(line.dev)),
             letter => {
                 match &line.actor {
                     Actor::Task(name) => push(Stream::Task(name.clone())),

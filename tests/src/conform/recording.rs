@@ -47,6 +47,9 @@ pub struct Meta {
     /// One line on what it shows.
     #[serde(default)]
     pub shows: String,
+    /// What was set besides; scsi_debug's `every_nth` stands here.
+    #[serde(default)]
+    pub note: String,
     /// Present where the text was converted from tracefs, which has no UT.
     #[serde(default)]
     pub blkparse_text: Option<String>,
@@ -110,6 +113,12 @@ impl Meta {
     /// Whether the text was made from tracefs events.
     pub fn is_from_tracefs(&self) -> bool {
         self.blkparse_text.is_some()
+    }
+
+    /// The driver answers busy for every so many commands (scsi_debug's `every_nth`); 0: never.
+    pub fn every_nth(&self) -> u32 {
+        let words = self.note.split_whitespace();
+        words.filter_map(|word| word.strip_prefix("every_nth=")?.parse().ok()).next().unwrap_or(0)
     }
 }
 

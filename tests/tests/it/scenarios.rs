@@ -1,8 +1,8 @@
 //! Random scenarios: any kernel row with a few knobs overridden, any device, small jobs that end by themselves.
 
-use mqscope_core::event::Op;
+use mqscope_core::event::{Op, Prio, PrioClass};
 use mqscope_core::kernel::ROWS;
-use mqscope_core::scenario::{DeviceConfig, Path, Scenario, WriteCache};
+use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, Scenario, WriteCache};
 use mqscope_core::workload::{
     Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Trim, Workload,
 };
@@ -51,20 +51,32 @@ prop_compose! {
         model in select(if legacy {
             vec!["null", "hba-r0-8ssd"]
         } else {
-            vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd"]
+            vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd", "scsi-debug"]
         }),
         elevator in select(schedulers(Path::Legacy)),
         (legacy, mixed) in (Just(legacy), prop::bool::ANY),
         devices in vec(disk(), disks),
         workload in workload(disks),
+        stack in of(select(vec![("md-raid0", Some(4)), ("md-raid0", Some(64)), ("dm-linear", None)])),
     ) -> Shown {
+        let nvme = model.starts_with('p');
         let device = |(i, mut disk): (usize, DeviceConfig)| {
             // Volumes of an adapter share their path.
             if legacy && !(mixed && i == 1 && model == "null") {
                 (disk.path, disk.scheduler) = (Some(Path::Legacy), elevator.into());
             }
-            DeviceConfig { name: format!("disk{i}"), model: model.into(), ..disk }
+            let poll_queues = if nvme { disk.poll_queues } else { 0 };
+            DeviceConfig { name: format!("disk{i}"), model: model.into(), poll_queues, ..disk }
         };
+        let mut devices: Vec<DeviceConfig> = devices.into_iter().enumerate().map(device).collect();
+        // Jobs number disks from 0: a stacked disk takes the place of the first, which goes behind the others.
+        if let Some((model, chunk_kb)) = stack {
+            let members: Vec<String> = devices.iter().map(|d| d.name.clone()).collect();
+            let first = devices[0].clone();
+            let file_lock = first.file_lock.clone();
+            devices[0] = DeviceConfig { members, chunk_kb, file_lock, ..DeviceConfig::new("stack", model) };
+            devices.push(first);
+        }
         if legacy {
             set.remove("legacy_path"); // it would be refused
         }
@@ -77,7 +89,7 @@ prop_compose! {
             kernel: kernel.into(),
             set,
             break_invariants: Vec::new(),
-            devices: devices.into_iter().enumerate().map(device).collect(),
+            devices,
             workload,
         };
         // Early blk-mq has no schedulers and refuses them.
@@ -87,6 +99,19 @@ prop_compose! {
         }
         Shown(scenario)
     }
+}
+
+/// The same with all I/O of one priority: the rule that serves lower ones in the end belongs to the kernel that began.
+pub fn without_priorities(Shown(mut scenario): Shown) -> Shown {
+    match &mut scenario.workload {
+        Workload::Jobs(jobs) => {
+            for job in jobs {
+                (job.prio, job.cmdprio_percentage) = (Prio::default(), [0; 2]);
+            }
+        }
+        Workload::Batch(script) => script.steps.retain(|step| !matches!(step, BatchStep::Prio(_))),
+    }
+    Shown(scenario)
 }
 
 /// Up to two knobs with values that make sense.
@@ -99,6 +124,8 @@ fn knobs() -> impl Strategy<Value = BTreeMap<String, String>> {
     let sensible = |(name, value): &(String, String)| match name.as_str() {
         "plug_max" | "plug_max_multi" => value != "0",
         "max_sectors_kb" => value == "16",
+        // Who holds back requests of lower priority is asked again by a rule of the same kernels.
+        "budget_rerun" | "deadline_prio" => false,
         _ => true,
     };
     vec(knob.prop_filter("a plug holds something, a request a page", sensible), 0..=2)
@@ -112,11 +139,19 @@ prop_compose! {
         nr_tags in of(1_u32..=40),
         nr_requests in of(1_u32..=40),
         queue_depth in of(1_u32..=20),
+        (every_nth, every_nth_answer) in (
+            // Each refusal may cost 21 ms, and the run has to end in time.
+            select(vec![0_u32, 29, 64]),
+            select(vec![BusyAnswer::HostBusy, BusyAnswer::DeviceBusy, BusyAnswer::StatusBusy]),
+        ),
         nr_hw_queues in of(1_u16..=4),
         nomerges in 0_u8..=2,
         rq_affinity in 0_u8..=2,
         max_sectors_kb in of(select(vec![4_u32, 64, 1280])),
         completion_ns in of(select(vec![1_u64, 100, 10_000, 10_000_000])),
+        file_lock in of(select(vec!["ext4", "xfs"])),
+        wbt_lat_usec in of(select(vec![0_u64, 1, 2000])),
+        poll_queues in select(vec![0_u16, 0, 1, 3]),
         (cached, fua, flush_not_queued) in any_bools(),
         discard_max_bytes in of(select(vec![4096_u64, 10_240, 65_536])),
         discard_granularity in of(select(vec![512_u32, 4096])),
@@ -126,11 +161,16 @@ prop_compose! {
             nr_tags,
             nr_requests,
             queue_depth,
+            every_nth,
+            every_nth_answer,
             nr_hw_queues,
             nomerges,
             rq_affinity,
             max_sectors_kb,
             completion_ns,
+            file_lock: file_lock.map(String::from),
+            wbt_lat_usec,
+            poll_queues,
             write_cache: Some(if cached { WriteCache::WriteBack } else { WriteCache::WriteThrough }),
             fua: Some(fua),
             flush_not_queued: Some(flush_not_queued),
@@ -174,6 +214,8 @@ prop_compose! {
         complete_max in 0_u32..=8,
         startdelay_ns in select(vec![0_u64, 0, 0, 70_000]),
         (offset, both) in (0_u32..=3, proptest::bool::ANY),
+        (direct, own_files, hipri) in (proptest::bool::weighted(0.7), proptest::bool::ANY, proptest::bool::ANY),
+        (class, cmdprio) in (select(vec![PrioClass::None, PrioClass::Rt, PrioClass::Be, PrioClass::Idle]), 0_u8..=100),
         phase in 0_u32..=1,
         (trim, fsync) in (
             select(vec![Trim::None, Trim::None, Trim::Only, Trim::BeforeWrite]),
@@ -205,6 +247,11 @@ prop_compose! {
             startdelay_ns,
             offset: Amount::Percent(f64::from(offset) * 10.0),
             phase,
+            direct,
+            own_files,
+            hipri,
+            prio: Prio { class, level: 3 },
+            cmdprio_percentage: [cmdprio, cmdprio / 2],
             trim,
             fsync,
             end_fsync,
@@ -223,6 +270,7 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
             len: kib * KIB,
         },
     );
+    let writes = io.clone().prop_map(|io| BatchIo { op: Op::Write, ..io });
     let discard = |ios: Vec<BatchIo>| {
         BatchStep::Discard(ios.into_iter().map(|io| BatchIo { op: Op::Discard, ..io }).collect())
     };
@@ -234,6 +282,9 @@ fn script(disks: usize) -> impl Strategy<Value = BatchScript> {
     let submit = vec(io, 1..40).prop_map(BatchStep::Submit);
     let step = prop_oneof![
         4 => submit.clone(),
+        1 => vec(writes, 1..40).prop_map(BatchStep::Writeback),
+        1 => select(vec![(PrioClass::Rt, 0_u8), (PrioClass::Be, 7), (PrioClass::Idle, 4)])
+            .prop_map(|(class, level)| BatchStep::Prio(Prio { class, level })),
         1 => (0_u16..4).prop_map(BatchStep::Cpu),
         1 => Just(BatchStep::Wait),
         1 => (0..disks as u16).prop_map(BatchStep::Fsync),

@@ -94,6 +94,10 @@ pub fn changes_picture(kind: &Kind) -> bool {
         | Kind::ContextEnd
         | Kind::SyscallEnter { .. }
         | Kind::SyscallExit
+        | Kind::FileLockAcquire { wait_ns: 0, .. }
+        | Kind::FileLockRelease { .. }
+        | Kind::WbtLimits { .. }
+        | Kind::Complete { rq: 0, .. }
         | Kind::SleepRequest { .. }
         | Kind::GetRequest { rq: 0, .. } => false,
         _ => true,
@@ -124,6 +128,7 @@ pub fn request(kind: &Kind) -> Option<RqId> {
         | Kind::PlugAdd { rq, .. }
         | Kind::DispatchListAdd { rq, .. }
         | Kind::Dequeue { rq, .. }
+        | Kind::Polled { rq, .. }
         | Kind::DeviceStage { rq, .. } => (rq != 0).then_some(rq),
         _ => None,
     }

@@ -19,6 +19,7 @@ impl Scene {
         self.now_ns = self.now_ns.max(event.at_ns);
         match event.kind {
             Kind::Queue { .. }
+            | Kind::Remap { .. }
             | Kind::Split { .. }
             | Kind::BackMerge { .. }
             | Kind::FrontMerge { .. }
@@ -30,11 +31,12 @@ impl Scene {
             | Kind::PoolWait { .. }
             | Kind::TagAlloc { .. }
             | Kind::NoDriverTag { .. }
+            | Kind::WbtWait { .. }
             | Kind::TagWait { .. } => self.apply_submit(event),
             Kind::FlushPending { .. } | Kind::FlushStart { .. } | Kind::RequeueListAdd { .. } => {
                 self.apply_flush(event);
             }
-            Kind::Plug { .. } | Kind::Congested { .. } | Kind::Violation { .. } => {}
+            Kind::Plug { .. } | Kind::WbtLimits { .. } | Kind::Congested { .. } | Kind::Violation { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.unplug = Some((event.at_ns, count, explicit));
@@ -51,6 +53,8 @@ impl Scene {
                     self.lists.get_mut(slot).push_span(Span { start_ns, end_ns, stage, unit });
                 }
             }
+            // A dm disk's own bio: its requests below tell the story.
+            Kind::Complete { rq: 0, .. } => {}
             Kind::Complete { .. }
             | Kind::TagFree { .. }
             | Kind::SchedTagFree { .. }
@@ -72,6 +76,10 @@ impl Scene {
             | Kind::SyscallExit
             | Kind::TaskSleep { .. }
             | Kind::TaskWake { .. }
+            | Kind::FileLockWait { .. }
+            | Kind::FileLockAcquire { .. }
+            | Kind::FileLockRelease { .. }
+            | Kind::Polled { .. }
             | Kind::Irq { .. }
             | Kind::Ipi { .. } => self.apply_host(event),
         }
@@ -80,6 +88,21 @@ impl Scene {
     fn apply_submit(&mut self, event: &Event) {
         let at = event.at_ns;
         match event.kind {
+            // The same bio again, on the disk below a stacked one.
+            Kind::Queue { bio, queue, extent } if self.bios.contains_key(&bio) => {
+                let slot = self.unborn(event, bio, queue, extent);
+                self.step(slot, event, Did::Queue, extent.sectors);
+            }
+            Kind::Remap { bio, queue, extent, .. } => {
+                let slot = self.unborn(event, bio, queue, extent);
+                let request = self.lists.get_mut(slot);
+                (request.queue, request.extent) = (queue, extent);
+                self.step(slot, event, Did::Remap, queue.into());
+            }
+            Kind::WbtWait { bio, limit, .. } => {
+                let Some(slot) = self.find_bio(bio) else { return };
+                self.step(slot, event, Did::WbtWait, limit);
+            }
             Kind::Queue { bio, queue, extent } => {
                 let slot = self.arrive(event, bio, queue, extent);
                 self.step(slot, event, Did::Queue, extent.sectors);

@@ -52,6 +52,10 @@ pub enum Did {
     Queue,
     /// `X`: the bio was split.
     Split,
+    /// `A`: a stacked disk passed the bio on; `arg`: the disk below.
+    Remap,
+    /// wbt let the task sleep; `arg`: writes that may be in flight.
+    WbtWait,
     /// No tag was free, the task went to sleep; `arg`: wait queue.
     TagWait,
     /// `G` and the tag: the request exists; `arg`: tag.

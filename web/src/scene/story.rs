@@ -98,6 +98,18 @@ impl Scene {
                 format!("{on} submits a bio of {} KiB", kib(step.arg)),
                 String::new(),
             ),
+            Did::Remap => {
+                let below = self.topology.queues.get(step.arg as usize).map_or("?", |q| q.name.as_str());
+                let what = format!("Passed on to {below}");
+                (StoryKind::Work, "A", "submit_bio of a stacked disk", what, String::new())
+            }
+            Did::WbtWait => (
+                StoryKind::Wait,
+                "",
+                "rq_qos_wait",
+                String::from("Throttled, the task sleeps"),
+                format!("wbt lets {} asynchronous requests be in flight", step.arg),
+            ),
             Did::Split => (
                 StoryKind::Work,
                 "X",

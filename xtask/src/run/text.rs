@@ -98,6 +98,10 @@ fn job(out: &mut String, name: &str, job: &JobReport) -> fmt::Result {
     if job.ios == 0 {
         return Ok(());
     }
+    if job.file_lock_waits > 0 {
+        let (waits, mean) = (job.file_lock_waits, time(job.file_lock_wait_ns));
+        writeln!(out, "  waited {waits} times for the lock of the file, {mean} an I/O")?;
+    }
     write!(out, "  {:<6}{:>10}{:>10}", "", "mean", "min")?;
     for percent in PERCENTILES {
         let name = if percent == 100.0 { String::from("max") } else { format!("p{percent}") };
@@ -156,8 +160,8 @@ fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
     )?;
     writeln!(
         out,
-        "  hctx runs {} ({} sent nothing), tag waits {}, flushes {}",
-        q.runs, q.empty_runs, q.tag_waits, q.flushes
+        "  hctx runs {} ({} sent nothing), tag waits {}, throttled {}, flushes {}",
+        q.runs, q.empty_runs, q.tag_waits, q.wbt_waits, q.flushes
     )
 }
 

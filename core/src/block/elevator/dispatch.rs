@@ -10,6 +10,9 @@ use crate::sim::Sim;
 const BUDGET_DELAY_NS: u64 = 3_000_000;
 /// Longest time that one run takes from a scheduler (`blk_mq_do_dispatch_sched`, 5.19+).
 const RUN_MAX_NS: u64 = 1_000_000_000;
+/// Marks of a collection: its requests were sent; the run has to start again.
+const WENT_ON: u32 = 1;
+const RUN_AGAIN: u32 = 2;
 /// Added to the steps of one attempt that holds budget.
 const WITH_BUDGET: u8 = 16;
 const WITH_BUDGET_2: u8 = WITH_BUDGET + 2;
@@ -40,10 +43,10 @@ impl Sim {
                     return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
                 }
                 if self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty() {
-                    return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
+                    return self.dispatch_sched(c, 5, hctx, list, RUN_AGAIN, sent);
                 }
                 let budget = self.queues[q as usize].scsi() && self.knobs.scsi_budget_first;
-                if budget && !self.get_budget(c, q) {
+                if budget && !self.get_budget(c, hctx) {
                     return Flow::Pay(frame(5, list, NONE, sent));
                 }
                 let lock = self.dispatch_lock(hctx, c as u16);
@@ -79,7 +82,9 @@ impl Sim {
                     if budget {
                         self.put_budget(c, q, self.budget_word(c, q));
                     }
-                    let reruns = budget && self.knobs.budget_rerun && self.lists[list].is_empty();
+                    // Drivers without a budget always have some: a scheduler that holds back for a higher priority in
+                    // flight would not be asked again.
+                    let reruns = self.knobs.budget_rerun && self.lists[list].is_empty();
                     return Flow::Pay(frame(if reruns { 4 } else { 5 }, list, NONE, sent));
                 }
                 if budget {
@@ -109,8 +114,9 @@ impl Sim {
                     let rqs = &self.rqs;
                     self.lists[list].make_contiguous().sort_by_key(|&rq| rqs[rq].hctx);
                 }
-                // 1 in `rq`: something went on.
-                Flow::Go(frame(6, list, 0, sent))
+                // From here on `rq` holds marks.
+                let marks = if rq == RUN_AGAIN { RUN_AGAIN } else { 0 };
+                Flow::Go(frame(6, list, marks, sent))
             }
             6 => {
                 let Some(&first) = self.lists[list].front() else {
@@ -127,14 +133,15 @@ impl Sim {
             7 => {
                 let ret = self.cpus[c].ret;
                 let sent = sent.saturating_add((ret >> 1) as u16);
-                Flow::Go(frame(6, list, rq | (ret & 1), sent))
+                Flow::Go(frame(6, list, rq | (ret & WENT_ON), sent))
             }
             _ => {
                 let total = u32::from(sent) << 1;
-                if self.knobs.rerun_for_dispatch_list && !self.hctxs[hctx as usize].dispatch.is_empty() {
+                // Something had joined hctx->dispatch before; what was refused just now does not count.
+                if rq & RUN_AGAIN != 0 {
                     return Flow::Ret(total | 1);
                 }
-                if rq == 0 {
+                if rq & WENT_ON == 0 {
                     return Flow::Ret(total);
                 }
                 let began = self.hctxs[hctx as usize].run_began_ns;

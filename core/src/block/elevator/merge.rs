@@ -10,8 +10,8 @@ impl Sim {
     /// Tries to merge `bio` into a queued request, under the lock that insertion takes; returns 1 if it was merged.
     pub(crate) fn sched_merge(&mut self, c: usize, pc: u8, bio: u32, merged: bool) -> Flow {
         let frame = |pc, merged| Frame::SchedMerge { pc, bio, merged };
-        let q = self.ios[self.bios[bio].io].queue;
-        let h = self.queues[q as usize].map[c];
+        let q = self.bios[bio].queue;
+        let h = self.hctx_for(bio, c);
         match pc {
             // bfq finds the io context under q->queue_lock first.
             0 => {
@@ -71,7 +71,7 @@ impl Sim {
             prio: io.prio,
             task: io.task,
             cpu: c as u16,
-            hctx: self.queues[q as usize].map[c] - self.queues[q as usize].first_hctx,
+            hctx: self.hctx_for(bio, c) - self.queues[q as usize].first_hctx,
         }
     }
 
@@ -220,6 +220,7 @@ impl Sim {
             self.emit(c, Kind::SchedTagFree { rq: id, hctx, tag });
             self.put_sched_tag(c, hctx, tag);
         }
+        self.wbt_done(c, gone);
         self.rqs.remove(gone);
     }
 

@@ -50,7 +50,7 @@ impl Sim {
                 let lock = self.queues[q].queue_lock;
                 self.unlock(c, lock);
                 match host {
-                    Some(host) if self.hosts[host as usize].starved != 0 => Flow::Go(frame(5, rq, 0)),
+                    Some(host) if !self.hosts[host as usize].starved.is_empty() => Flow::Go(frame(5, rq, 0)),
                     Some(_) => Flow::Go(Frame::RunQueue { pc: 0, queue }),
                     None if self.legacy(queue).stopped => Flow::Go(frame(9, rq, 0)),
                     None => Flow::Ret(0),
@@ -63,7 +63,9 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(then) } else { Flow::Spin(then) }
             }
             6 => {
-                let all = host.map_or(0, |host| std::mem::take(&mut self.hosts[host as usize].starved));
+                let all = host.map_or(0, |host| {
+                    self.hosts[host as usize].starved.drain(..).fold(0, |bits, starved| bits | 1 << starved)
+                });
                 Flow::Pay(frame(7, rq, all))
             }
             7 => {

@@ -65,7 +65,7 @@ impl Sim {
                     self.charge(c, self.costs.null_queue_rq);
                     return Flow::Pay(frame(5, rq, sent));
                 };
-                if self.rqs[rq].tag == NONE || !self.take_host_place(c, rq, host) {
+                if self.rqs[rq].tag == NONE || !self.take_host_place(c, host) {
                     return Flow::Pay(frame(7, rq, sent));
                 }
                 self.touch(c, self.hosts[host as usize].fw_line);
@@ -93,8 +93,10 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(then) } else { Flow::Spin(then) }
             }
             8 => {
-                if let Some(host) = host {
-                    self.hosts[host as usize].starved |= 1 << queue;
+                if let Some(host) = host
+                    && !self.hosts[host as usize].starved.contains(&queue)
+                {
+                    self.hosts[host as usize].starved.push_back(queue);
                 }
                 Flow::Pay(frame(9, rq, sent))
             }
@@ -162,7 +164,7 @@ impl Sim {
     /// `scsi_dev_queue_ready`.
     fn take_lun_place(&mut self, c: usize, rq: u32) -> bool {
         let q = self.rqs[rq].queue;
-        let taken = self.get_budget(c, q);
+        let taken = self.get_budget(c, self.rqs[rq].hctx);
         if taken {
             self.rqs[rq].has_budget = true;
             self.rqs[rq].budget_word = self.budget_word(c, q);
@@ -195,7 +197,7 @@ impl Sim {
     }
 
     /// `scsi_host_queue_ready`.
-    fn take_host_place(&mut self, c: usize, rq: u32, host: u16) -> bool {
+    fn take_host_place(&mut self, c: usize, host: u16) -> bool {
         if self.knobs.scsi_host_busy {
             self.touch(c, self.hosts[host as usize].host_line);
         }
@@ -203,7 +205,6 @@ impl Sim {
         let room = h.host_busy < h.can_queue;
         if room {
             h.host_busy += 1;
-            self.rqs[rq].in_host = true;
         }
         room
     }

@@ -10,7 +10,7 @@ impl Sim {
     pub(crate) fn queue_bio(&mut self, c: usize, pc: u8, bio: u32, rq: u32) -> Flow {
         let frame = |pc, rq| Frame::QueueBio { pc, bio, rq };
         let q = match rq {
-            NONE => self.ios[self.bios[bio].io].queue,
+            NONE => self.bios[bio].queue,
             rq => self.rqs[rq].queue,
         };
         let lock = self.queues[q as usize].queue_lock;

@@ -75,6 +75,11 @@ impl<'a> Writer<'a> {
             ..Record::default()
         };
         match event.kind {
+            Kind::Remap { from_queue, from_sector, .. } => {
+                let dev = self.topology.queues.get(usize::from(from_queue)).map_or((0, 0), |queue| queue.dev);
+                record.from = Some((dev, from_sector));
+                record.process.clear();
+            }
             Kind::Split { at_sector, .. } => {
                 record.at_sector = Some(at_sector);
                 record.sectors = 0;

@@ -89,6 +89,12 @@ pub(super) struct Draft {
     pub(super) filename_format: Given<String>,
     pub(super) nrfiles: Given<u64>,
     pub(super) hipri: Given<bool>,
+    pub(super) prio: Given<u64>,
+    pub(super) prioclass: Given<u64>,
+    /// Of reads and of writes.
+    pub(super) cmdprio_percentage: [Given<u64>; 2],
+    pub(super) cmdprio_class: Given<u64>,
+    pub(super) cmdprio: Given<u64>,
     pub(super) fsync: Given<u64>,
     pub(super) fdatasync: Given<u64>,
     pub(super) end_fsync: Given<bool>,
@@ -283,10 +289,15 @@ impl Applier<'_> {
             "fdatasync" => draft.fdatasync = set(self.number(option, value, kb_base, at, 0)?, at),
             "end_fsync" => draft.end_fsync = set(values::flag(value) == Some(true), at),
             "sync" => draft.sync = set(values::sync(self.word(option, value, entry))?, at),
-            "hipri" => {
-                draft.hipri = set(values::flag(value) == Some(true), at);
-                self.warn(at, "'hipri' has no effect here.", values::HIPRI_NOTE);
+            "hipri" => draft.hipri = set(values::flag(value) == Some(true), at),
+            "prio" => draft.prio = set(values::up_to(value, 7)?, at),
+            "prioclass" => draft.prioclass = set(values::up_to(value, 3)?, at),
+            "cmdprio_percentage" => {
+                values::percents(value)?;
+                self.pair(&mut draft.cmdprio_percentage, option, value, kb_base, at, 0)?;
             }
+            "cmdprio_class" => draft.cmdprio_class = set(values::up_to(value, 3)?, at),
+            "cmdprio" => draft.cmdprio = set(values::up_to(value, 7)?, at),
             "thinktime" => draft.thinktime_ns = set(time_ns(value, values::USEC)?, at),
             "thinktime_spin" => draft.thinktime_spin_ns = set(time_ns(value, values::USEC)?, at),
             "thinktime_blocks" => {

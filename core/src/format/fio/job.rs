@@ -5,6 +5,7 @@ use super::draft::{Direction, Draft, Given, Nodes, Set};
 use super::place::Plan;
 use super::source::{At, Run, Section};
 use crate::diag::Diagnostic;
+use crate::event::{Prio, PrioClass};
 use crate::format::text::{Findings, quote};
 use crate::workload::{Amount, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Pattern, Trim};
 
@@ -58,6 +59,20 @@ pub(super) fn finish(draft: &Draft, section: &Section, phase: u32, findings: &mu
     }
 }
 
+/// What `ioprio_set` is told. fio calls it only if class or level is given, with level 0 and `default` for what is not.
+fn prio(class: Option<u64>, level: Option<u64>, default: PrioClass) -> Prio {
+    if class.is_none() && level.is_none() {
+        return Prio::default();
+    }
+    let class = match class.unwrap_or(0) {
+        1 => PrioClass::Rt,
+        2 => PrioClass::Be,
+        3 => PrioClass::Idle,
+        _ => default,
+    };
+    Prio { class, level: level.and_then(|n| u8::try_from(n).ok()).unwrap_or(0) }
+}
+
 fn value<T: Copy>(given: &Given<T>) -> Option<T> {
     given.as_ref().map(|set| set.value)
 }
@@ -101,6 +116,14 @@ impl Finisher<'_> {
             ioscheduler: draft.ioscheduler.as_ref().map(|set| set.value.clone()),
             phase,
             hipri: value(&draft.hipri).unwrap_or(false),
+            prio: prio(value(&draft.prioclass), value(&draft.prio), PrioClass::Be),
+            cmdprio_percentage: [0, 1]
+                .map(|d| value(&draft.cmdprio_percentage[d]).and_then(|n| u8::try_from(n).ok()).unwrap_or(0)),
+            cmdprio: prio(
+                Some(value(&draft.cmdprio_class).unwrap_or(1)),
+                value(&draft.cmdprio),
+                PrioClass::Rt,
+            ),
             trim: match direction {
                 Direction::Read | Direction::Write | Direction::Mixed => Trim::None,
                 Direction::Trim => Trim::Only,
@@ -170,7 +193,8 @@ impl Finisher<'_> {
             Engine::Psync | Engine::IoUring => "",
         };
         let message = format!(
-            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: it runs as direct=1.{more}",
+            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: reads run as with \
+             direct=1, and every write goes to the disk at once as asynchronous writeback.{more}",
             quote(&self.section.name)
         );
         self.warn(at, message, "Write direct=1 if that is meant.");

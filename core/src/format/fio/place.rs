@@ -222,6 +222,9 @@ fn job(
     }
     share_size(&mut spec);
     let Some(first) = files.first() else { return spec };
+    if !first.device {
+        (spec.file, spec.own_files) = (first.path.clone(), first.own);
+    }
     let Some(disk) = disks.iter().find(|disk| disk.key == first.key) else { return spec };
     if !first.device && (first.own || disk.files.len() > 1) {
         side_by_side(&plan, &mut spec, first, disk, findings);

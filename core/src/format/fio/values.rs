@@ -12,10 +12,6 @@ pub(super) const USEC: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000_000;
 /// CPU numbers are below this where the machine is not known.
 const CPUS_MAX: u32 = 8192;
-/// What hipri comes down to.
-pub(super) const HIPRI_NOTE: &str =
-    "Polled completions need poll queues, which the simulated disks lack: completions come by interrupt.";
-
 /// `0` or `1`.
 pub(super) fn flag(value: &str) -> Option<bool> {
     match value.parse::<u8>() {
@@ -113,6 +109,23 @@ pub(super) fn percent(value: &str) -> Result<u8, Problem> {
     match value.parse() {
         Ok(percent @ 0..=100) => Ok(percent),
         _ => Err(problem(format!("'{}' is not a whole number from 0 to 100.", quote(value)), "")),
+    }
+}
+
+/// A percentage, or one for reads and one for writes.
+pub(super) fn percents(value: &str) -> Result<(), Problem> {
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .try_for_each(|part| percent(part).map(|_| ()))
+}
+
+/// A small number.
+pub(super) fn up_to(value: &str, most: u64) -> Result<u64, Problem> {
+    match value.parse() {
+        Ok(number) if number <= most => Ok(number),
+        _ => Err(problem(format!("'{}' is not a whole number from 0 to {most}.", quote(value)), "")),
     }
 }
 

@@ -122,6 +122,8 @@ impl Stage {
         match task.sleep.filter(|_| !in_task) {
             None => (name, if in_task { p.ink_2 } else { p.ink_3 }),
             Some((Sleep::Tag, _)) => (format!("{name}: no tag"), p.tone(Tone::Trouble)),
+            Some((Sleep::FileLock, _)) => (format!("{name}: file lock"), p.tone(Tone::Trouble)),
+            Some((Sleep::Wbt, _)) => (format!("{name}: throttled"), p.tone(Tone::Trouble)),
             Some((Sleep::Request, _)) => (format!("{name}: no request"), p.tone(Tone::Trouble)),
             Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
             Some((Sleep::Timer, _)) => (format!("{name} thinks"), p.ink_3),
