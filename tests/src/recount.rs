@@ -82,13 +82,14 @@ impl Recount {
             Kind::SchedTagAlloc { rq, .. } | Kind::TagAlloc { rq, .. } | Kind::PoolAlloc { rq, .. } => {
                 self.allocated.entry(rq).or_insert(at);
             }
-            Kind::RequestMerge { gone, queue, .. } => {
+            Kind::RequestMerge { gone, rq, queue, .. } => {
                 let q = &mut self.queues[usize::from(queue)];
                 q.merges += 1;
                 // The report counts a request at its end.
                 q.inserted -= u64::from(self.inserted.remove(&gone));
-                // Until here both held a tag.
-                q.held_ns += (at - self.allocated.remove(&gone).unwrap_or(at)) as f64;
+                // The two count as one, from the earlier on.
+                let since = self.allocated.remove(&gone).unwrap_or(at);
+                self.allocated.entry(rq).and_modify(|kept| *kept = since.min(*kept));
             }
             Kind::BackMerge { queue, .. } | Kind::FrontMerge { queue, .. } => {
                 self.queues[usize::from(queue)].merges += 1;

@@ -280,7 +280,8 @@ impl Sim {
         let (id, queue, hctx, tag, extent) = (r.id, r.queue, r.hctx, r.tag, r.extent());
         let front = !self.join(kept, r.bio_first);
         self.charge(c, self.costs.merge);
-        self.stats.merged_away(queue, self.now);
+        let (kept_ns, gone_ns) = (self.rqs[kept].g_ns, self.rqs[gone].g_ns);
+        self.stats.merged_away(queue, self.now, kept_ns, gone_ns.max(kept_ns));
         let rq = self.rqs[kept].id;
         self.emit(c, Kind::RequestMerge { gone: id, rq, queue, extent, traced: true, front });
         self.emit(c, Kind::TagFree { rq: id, hctx, tag });

@@ -173,11 +173,16 @@ impl Stats {
         self.queues[queue as usize].allocated.add(now_ns);
     }
 
-    /// A request became part of another.
-    pub(crate) fn merged_away(&mut self, queue: u16, now_ns: u64) {
+    /// A request that existed since `gone_ns` became part of one that existed since `kept_ns`. As in iostat its own time
+    /// does not count; that of the other begins with the earlier of the two.
+    pub(crate) fn merged_away(&mut self, queue: u16, now_ns: u64, kept_ns: u64, gone_ns: u64) {
+        let from_ns = self.measured_from_ns;
+        let in_window = |ns: u64| ns.max(from_ns).min(now_ns);
         let q = &mut self.queues[queue as usize];
         q.merges += 1;
         q.allocated.remove(now_ns);
+        q.allocated.area -= now_ns - in_window(gone_ns);
+        q.allocated.area += in_window(kept_ns) - in_window(gone_ns.min(kept_ns));
     }
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {

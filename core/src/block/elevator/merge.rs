@@ -194,6 +194,7 @@ impl Sim {
     fn append(&mut self, c: usize, kept: u32, gone: u32) {
         let g = self.rqs[gone].clone();
         let k = &mut self.rqs[kept];
+        self.stats.merged_away(k.queue, self.now, k.g_ns, g.g_ns);
         k.sectors += g.sectors;
         k.segments += g.segments;
         k.q_ns = k.q_ns.min(g.q_ns);
@@ -213,7 +214,6 @@ impl Sim {
             let r = &self.rqs[gone];
             (r.queue, r.id, r.hctx, r.sched_tag)
         };
-        self.stats.merged_away(q, self.now);
         if self.is_legacy(q) {
             self.freed_request(c, gone);
         } else {
