@@ -26,19 +26,46 @@ export type Workload = { jobs: Partial<Job>[] } | { batch: { name: string; steps
 
 export type BatchStep =
   | { cpu: number }
-  | { submit: { op: "read" | "write"; device: number; offset: number; len: number }[] }
+  | { submit: BatchIo[] }
+  /** fsync of a disk. */
+  | { fsync: number }
+  | { discard: BatchIo[] }
+  /** Writes after a flush and past the cache, as a journal commits. */
+  | { commit: BatchIo[] }
   /** Writeback: asynchronous writes within one plug. */
-  | { writeback: { op: "write"; device: number; offset: number; len: number }[] }
+  | { writeback: BatchIo[] }
   | { prio: { class: "none" | "rt" | "be" | "idle"; level: number } }
   | "wait"
   | { sleep: number };
+
+export interface BatchIo {
+  op: "read" | "write" | "discard";
+  device: number;
+  offset: number;
+  len: number;
+}
 
 /** A disk and its queue settings. Left-out settings are those of the device preset or the kernel. */
 export interface Device {
   name: string;
   /** Device preset, such as "hba-r0-8ssd". */
   model: string;
+  /** "none", "default", or a scheduler's name. */
   scheduler?: string;
+  /** Attributes of queue/iosched by their sysfs names. */
+  iosched?: Record<string, number>;
+  /** The request path: blk-mq or, up to 4.19, the legacy one. */
+  path?: "mq" | "legacy" | null;
+  /** Driver tags of an hctx. */
+  nr_tags?: number | null;
+  rotational?: boolean | null;
+  write_cache?: "write back" | "write through" | null;
+  fua?: boolean | null;
+  max_segments?: number | null;
+  discard_max_bytes?: number | null;
+  discard_granularity?: number | null;
+  /** The disk refuses every n-th command (scsi-debug); 0: none. */
+  every_nth?: number;
   nr_hw_queues?: number | null;
   nr_requests?: number | null;
   queue_depth?: number | null;

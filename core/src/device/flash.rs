@@ -105,7 +105,7 @@ impl Flash {
     }
 
     /// A flush waits until all writes accepted before it have left the write buffer; a discard only changes the map.
-    /// Both then take as long as the acknowledgement of a write [E].
+    /// Both then take as long as the acknowledgement of a write, an estimate.
     fn without_data(
         &mut self,
         now: u64,

@@ -1,11 +1,11 @@
 //! Schedulers (elevators): which request goes to the driver next.
 //!
-//! A scheduler is a pure policy behind the trait [`Scheduler`]: it keeps requests in its own order and answers questions.
+//! A scheduler is a pure policy behind the trait `Scheduler`: it keeps requests in its own order and answers questions.
 //! It knows nothing of CPUs, locks, devices or the event log. `block/elevator/` calls it as `block/elevator.c` and
-//! `block/blk-mq-sched.c` do: takes the locks that [`Scheduler::locking`] names, charges their costs, emits the
-//! events, and does what the scheduler left in [`Out`].
+//! `block/blk-mq-sched.c` do: takes the locks that `Scheduler::locking` names, charges their costs, emits the
+//! events, and does what the scheduler left in `Out`.
 //!
-//! Adding one is a file here and a row in [`schedulers!`] below; see `docs/adding-a-scheduler.md`.
+//! Adding one is a file here and a row in `schedulers!` below; see `docs/adding-a-scheduler.md`.
 
 use crate::event::{Extent, Flags, Op, Prio, RqId, TaskId};
 use crate::host::Costs;
