@@ -34,7 +34,7 @@ export type BatchStep =
   | { commit: BatchIo[] }
   /** Writeback: asynchronous writes within one plug. */
   | { writeback: BatchIo[] }
-  | { prio: { class: "none" | "rt" | "be" | "idle"; level: number } }
+  | { prio: Prio }
   | "wait"
   | { sleep: number };
 
@@ -64,8 +64,15 @@ export interface Device {
   max_segments?: number | null;
   discard_max_bytes?: number | null;
   discard_granularity?: number | null;
+  /** A non-queued flush is refused while commands are in flight (AHCI). */
+  flush_not_queued?: boolean | null;
   /** The disk refuses every n-th command (scsi-debug); 0: none. */
   every_nth?: number;
+  every_nth_answer?: "host-busy" | "device-busy" | "status-busy";
+  /** Commands end at multiples of this time; 0: at their own. */
+  completion_grain_ns?: number;
+  /** Recorded service times of the first commands. */
+  completions_ns?: number[];
   nr_hw_queues?: number | null;
   nr_requests?: number | null;
   queue_depth?: number | null;
@@ -139,6 +146,20 @@ export interface Job {
   end_fsync: boolean;
   /** Writes ask for FUA. */
   dsync: boolean;
+  /** Its file, where the disk carries a file system. */
+  file?: string;
+  /** Every process has a file of its own. */
+  own_files: boolean;
+  prio: Prio;
+  /** Share of reads and of writes that carry cmdprio instead, percent. */
+  cmdprio_percentage: [number, number];
+  cmdprio: Prio;
+}
+
+/** I/O priority; level 0 is the highest, 7 the lowest. */
+export interface Prio {
+  class: "none" | "rt" | "be" | "idle";
+  level: number;
 }
 
 /** Numbers of a run. Rates are over the measured window. */

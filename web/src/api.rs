@@ -76,7 +76,7 @@ fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {
 mod tests {
     use super::*;
     use mqscope_core::report::{JobReport, ObjectReport, QueueReport};
-    use mqscope_core::scenario::DeviceConfig;
+    use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, WriteCache};
     use mqscope_core::workload::{JobSpec, Workload};
     use serde_json::Value;
 
@@ -131,7 +131,46 @@ mod tests {
         check("Series", &report["series"]);
 
         // With limits, as fields of none are left out.
-        let job = JobSpec { rate_iops: [Some(1), None], rate: [None, Some(1)], ..JobSpec::default() };
+        let job = JobSpec {
+            rate_iops: [Some(1), None],
+            rate: [None, Some(1)],
+            file: "a".into(),
+            ..JobSpec::default()
+        };
+        // And with everything that can be set on a disk, named one by one so that a new field must be added here.
+        let disk = DeviceConfig {
+            name: "sdb".into(),
+            model: "null".into(),
+            members: vec!["sda".into()],
+            chunk_kb: Some(4),
+            path: Some(Path::Legacy),
+            scheduler: "deadline".into(),
+            iosched: [(String::from("fifo_batch"), 1)].into(),
+            nr_hw_queues: Some(1),
+            poll_queues: 1,
+            nr_tags: Some(1),
+            nr_requests: Some(1),
+            queue_depth: Some(1),
+            every_nth: 1,
+            every_nth_answer: BusyAnswer::DeviceBusy,
+            nomerges: 1,
+            rq_affinity: 2,
+            max_sectors_kb: Some(4),
+            max_segments: Some(1),
+            write_cache: Some(WriteCache::WriteBack),
+            fua: Some(true),
+            flush_not_queued: Some(true),
+            discard_max_bytes: Some(4096),
+            discard_granularity: Some(4096),
+            rotational: Some(true),
+            completion_ns: Some(1),
+            completion_grain_ns: 1,
+            completions_ns: vec![1],
+            size: Some(65_536),
+            file_lock: Some("ext4".into()),
+            wbt_lat_usec: Some(1),
+            dev: Some((8, 0)),
+        };
         let scenario = Scenario {
             title: String::new(),
             seed: 1,
@@ -141,7 +180,7 @@ mod tests {
             kernel: String::new(),
             set: Default::default(),
             break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
-            devices: vec![DeviceConfig::new("sdb", "null")],
+            devices: vec![disk],
             workload: Workload::Jobs(vec![job]),
         };
         let scenario = json(&scenario);
