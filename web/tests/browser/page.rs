@@ -176,7 +176,8 @@ async fn a_scheduler_in_the_address_shows_its_inside() {
         "{}",
         text(&place, "#elevator")
     );
-    assert_eq!(element::<HtmlInputElement>(&place, "#first-nr_requests").value(), "32");
+    let nr_requests = || element::<HtmlInputElement>(&place, "#first-nr_requests").value();
+    assert!(until(|| nr_requests() == "32").await, "{:?}", nr_requests());
     element::<HtmlElement>(&place, "#elevator").scroll_into_view();
     assert!(until(|| text(&place, "#elevator .facts").contains("domain_tokens[READ]")).await);
     drop(page);
