@@ -4,8 +4,10 @@
 //! of each rule is the kernel function named in the knob's description; the versions were read in the trees listed
 //! in `docs/kernel-notes.md`.
 
+mod choices;
 mod knobs;
 mod rows;
 
+pub use choices::*;
 pub use knobs::*;
 pub use rows::{ROWS, Row, row};
