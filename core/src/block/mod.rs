@@ -15,6 +15,7 @@ mod remap;
 mod run;
 mod sbitmap;
 mod scsi;
+mod send;
 mod submit;
 mod tags;
 mod wbt;
