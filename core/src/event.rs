@@ -68,9 +68,23 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
+    /// What makes the flush machinery look at a bio or request (`op_is_flush`).
+    pub const FLUSH: Self = Self::PREFLUSH.and(Self::FUA);
+
+    /// Whether any bit of `other` is set.
+    pub fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The bits that `other` has not.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Both.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -138,7 +152,7 @@ impl Extent {
 
     /// Whether somebody waits for it (`op_is_sync`).
     pub fn is_sync(&self) -> bool {
-        self.op == Op::Read || self.flags.0 & (Flags::SYNC.0 | Flags::FUA.0 | Flags::PREFLUSH.0) != 0
+        self.op == Op::Read || self.flags.any(Flags::SYNC.and(Flags::FLUSH))
     }
 
     /// blkparse's RWBS column (`fill_rwbs`): preflush, operation, FUA, sync, meta.

@@ -97,8 +97,8 @@ impl Sim {
         let mut needed = if r.sectors > 0 { DATA } else { 0 };
         needed |= if r.flags.has(Flags::PREFLUSH) { PREFLUSH } else { 0 };
         needed |= if r.flags.has(Flags::FUA) && !queue.fua { POSTFLUSH } else { 0 };
-        let dropped = if queue.fua { Flags::PREFLUSH.0 } else { Flags::PREFLUSH.0 | Flags::FUA.0 };
-        r.flags = Flags(r.flags.0 & !dropped).and(Flags::SYNC);
+        let dropped = if queue.fua { Flags::PREFLUSH } else { Flags::FLUSH };
+        r.flags = r.flags.without(dropped).and(Flags::SYNC);
         if needed != DATA {
             let goes_on = self.knobs.flush_data_normal && needed == DATA | POSTFLUSH;
             r.flush_seq = ACTIVE | ALL & !needed | if goes_on { NORMAL } else { 0 };

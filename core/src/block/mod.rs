@@ -155,7 +155,7 @@ impl Io {
 
     /// It goes through the flush machinery where the device has a write cache (`op_is_flush`).
     pub(crate) fn is_flush(&self) -> bool {
-        self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) != 0
+        self.flags.any(Flags::FLUSH)
     }
 
     /// Flushes and writes past the cache stay alone (REQ_NOMERGE_FLAGS).
@@ -167,7 +167,7 @@ impl Io {
 impl Request {
     /// As [`Io::mergeable`] (`rq_mergeable`); nor do parts of a flush sequence.
     pub(crate) fn mergeable(&self) -> bool {
-        self.op != Op::Flush && self.flags.0 & (Flags::PREFLUSH.0 | Flags::FUA.0) == 0 && !self.in_flush_seq()
+        self.op != Op::Flush && !self.flags.any(Flags::FLUSH) && !self.in_flush_seq()
     }
 
     pub(crate) fn extent(&self) -> crate::event::Extent {

@@ -30,7 +30,7 @@ impl Sim {
         let Bio { io, queue, .. } = self.bios[bio];
         let drops = self.ios[io].is_flush() && !self.queues[queue as usize].write_cache;
         if drops {
-            self.ios[io].flags.0 &= !(Flags::PREFLUSH.0 | Flags::FUA.0);
+            self.ios[io].flags = self.ios[io].flags.without(Flags::FLUSH);
         }
         drops
     }

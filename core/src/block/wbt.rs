@@ -191,9 +191,7 @@ impl Wbt {
 /// here.
 pub(crate) fn throttled(op: Op, flags: Flags) -> Option<Throttled> {
     match op {
-        Op::Write if flags.0 & (Flags::SYNC.0 | Flags::FUA.0 | Flags::PREFLUSH.0) == 0 => {
-            Some(Throttled::Write)
-        }
+        Op::Write if !flags.any(Flags::SYNC.and(Flags::FLUSH)) => Some(Throttled::Write),
         Op::Discard => Some(Throttled::Discard),
         _ => None,
     }

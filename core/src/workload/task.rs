@@ -197,7 +197,7 @@ impl Sim {
     pub(crate) fn make_asynchronous(&mut self, t: usize) {
         if let Some(&io) = self.tasks[t].prepared.back() {
             let flags = &mut self.ios[io].flags;
-            flags.0 &= !Flags::SYNC.0;
+            flags = flags.without(Flags::SYNC);
         }
     }
 
