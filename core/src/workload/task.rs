@@ -197,7 +197,7 @@ impl Sim {
     pub(crate) fn make_asynchronous(&mut self, t: usize) {
         if let Some(&io) = self.tasks[t].prepared.back() {
             let flags = &mut self.ios[io].flags;
-            flags = flags.without(Flags::SYNC);
+            *flags = flags.without(Flags::SYNC);
         }
     }
 
