@@ -35,6 +35,12 @@ pub struct Scenario {
     /// Machine preset, see [`crate::host::MACHINES`].
     #[serde(default = "default_machine")]
     pub machine: String,
+    /// Costs of the machine overridden by name, ns (names of [`crate::host::Costs`]): what if an interrupt cost more?
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs: BTreeMap<String, u32>,
+    /// Machine factor, percent: all costs of the CPUs but cache-line transfers are multiplied by it.
+    #[serde(default = "default_cost_percent", skip_serializing_if = "is_whole")]
+    pub cost_percent: u32,
     /// Kernel row, see [`kernel::ROWS`].
     #[serde(default = "default_kernel")]
     pub kernel: String,
@@ -48,6 +54,26 @@ pub struct Scenario {
     pub devices: Vec<DeviceConfig>,
     /// What runs.
     pub workload: Workload,
+}
+
+impl Default for Scenario {
+    /// 50 ms without ramp on the two-socket machine, kernel 4.14, no disks and no jobs.
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            seed: default_seed(),
+            duration_ns: default_duration(),
+            warmup_ns: 0,
+            machine: default_machine(),
+            costs: BTreeMap::new(),
+            cost_percent: default_cost_percent(),
+            kernel: default_kernel(),
+            set: BTreeMap::new(),
+            break_invariants: Vec::new(),
+            devices: Vec::new(),
+            workload: Workload::Jobs(Vec::new()),
+        }
+    }
 }
 
 /// Whether a device acknowledges writes before they are on stable media, in the words of sysfs.
@@ -86,6 +112,9 @@ pub struct DeviceConfig {
     /// Chunk of an md-raid0, KiB (mdadm's default is 512).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_kb: Option<u32>,
+    /// Constants of the device's model overridden by name (names and units: [`crate::device::Preset::params`]).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, u64>,
     /// `mq` if not given. The legacy path has its own schedulers and is gone since kernel 5.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -206,6 +235,7 @@ impl DeviceConfig {
         Self {
             name: name.into(),
             model: model.into(),
+            params: BTreeMap::new(),
             members: Vec::new(),
             chunk_kb: None,
             path: None,
@@ -244,6 +274,12 @@ fn default_seed() -> u64 {
 }
 fn default_duration() -> u64 {
     50_000_000
+}
+fn default_cost_percent() -> u32 {
+    100
+}
+fn is_whole(percent: &u32) -> bool {
+    *percent == 100
 }
 fn default_machine() -> String {
     String::from("xeon-gold-6150-2s")

@@ -5,7 +5,6 @@ use mqscope_core::cases::cases;
 use mqscope_core::event::Op;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
-use std::collections::BTreeMap;
 
 /// The golden file: a line `name hash events` for each scenario of [`scenarios`].
 pub const GOLDEN: &str = include_str!("../golden/hashes.txt");
@@ -71,13 +70,11 @@ fn scenario(machine: &str, kernel: &str, models: &[&str], workload: Workload) ->
         title: String::new(),
         seed: 7,
         duration_ns: 1_000_000_000,
-        warmup_ns: 0,
         machine: machine.into(),
         kernel: kernel.into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices: models.iter().enumerate().map(|(i, m)| DeviceConfig::new(&format!("disk{i}"), m)).collect(),
         workload,
+        ..Scenario::default()
     }
 }
 

@@ -51,15 +51,12 @@ pub fn scheduler_job(scheduler: &str) -> Scenario {
     };
     Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 10_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: "4.19".into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![job]),
+        ..Scenario::default()
     }
 }
 

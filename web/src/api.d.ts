@@ -10,6 +10,10 @@ export interface Scenario {
   warmup_ns?: number;
   /** Machine preset, such as "xeon-gold-6150-2s". */
   machine?: string;
+  /** Costs of the machine overridden by name, ns. */
+  costs?: Record<string, number>;
+  /** Machine factor: all CPU costs but cache-line transfers, percent. */
+  cost_percent?: number;
   /** Kernel row, such as "4.14". */
   kernel?: string;
   /** Policy knobs overridden by name. */
@@ -50,6 +54,8 @@ export interface Device {
   name: string;
   /** Device preset, such as "hba-r0-8ssd". */
   model: string;
+  /** Constants of the device's model overridden by name. */
+  params?: Record<string, number>;
   /** "none", "default", or a scheduler's name. */
   scheduler?: string;
   /** Attributes of queue/iosched by their sysfs names. */

@@ -141,6 +141,7 @@ mod tests {
         let disk = DeviceConfig {
             name: "sdb".into(),
             model: "null".into(),
+            params: [(String::from("dies"), 1)].into(),
             members: vec!["sda".into()],
             chunk_kb: Some(4),
             path: Some(Path::Legacy),
@@ -173,15 +174,15 @@ mod tests {
         };
         let scenario = Scenario {
             title: String::new(),
-            seed: 1,
             duration_ns: 1,
-            warmup_ns: 0,
             machine: String::new(),
+            costs: [(String::from("irq"), 1)].into(),
+            cost_percent: 50,
             kernel: String::new(),
-            set: Default::default(),
             break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
             devices: vec![disk],
             workload: Workload::Jobs(vec![job]),
+            ..Scenario::default()
         };
         let scenario = json(&scenario);
         check("Scenario", &scenario);

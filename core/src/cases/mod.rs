@@ -57,15 +57,12 @@ fn raid_volumes(title: &str, volumes: u16, kernel: &str) -> Scenario {
     };
     Scenario {
         title: title.into(),
-        seed: 1,
-        duration_ns: 50_000_000,
         warmup_ns: 10_000_000,
         machine: "xeon-gold-6150-2s".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: (0..volumes).map(|i| DeviceConfig::new(names[i as usize], "hba-r0-8ssd")).collect(),
         workload: Workload::Jobs((0..volumes).map(job).collect()),
+        ..Scenario::default()
     }
 }
 

@@ -11,19 +11,16 @@ fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
     let name = if model.starts_with('p') { "nvme0n1" } else { "nullb0" };
     Scenario {
         title: title.into(),
-        seed: 1,
         duration_ns: 10_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new(name, model)],
         workload: Workload::Batch(BatchScript {
             name: "iob".into(),
             dsync: false,
             steps: vec![BatchStep::Cpu(1), BatchStep::Submit(ios), BatchStep::Wait],
         }),
+        ..Scenario::default()
     }
 }
 
@@ -49,13 +46,10 @@ fn teaching(
 fn nvme(title: &str, kernel: &str, iodepth: u32, numjobs: u32, batch: u32) -> Scenario {
     Scenario {
         title: title.into(),
-        seed: 1,
         duration_ns: 20_000_000,
         warmup_ns: 2_000_000,
         machine: "desktop".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new("nvme0n1", "p4510-2t")],
         workload: Workload::Jobs(vec![JobSpec {
             name: "randread".into(),
@@ -67,6 +61,7 @@ fn nvme(title: &str, kernel: &str, iodepth: u32, numjobs: u32, batch: u32) -> Sc
             time_based: true,
             ..JobSpec::default()
         }]),
+        ..Scenario::default()
     }
 }
 
@@ -147,14 +142,11 @@ fn mix(scheduler: &str) -> Scenario {
     };
     Scenario {
         title: format!("Two readers and two writers, {scheduler}"),
-        seed: 1,
-        duration_ns: 50_000_000,
         warmup_ns: 5_000_000,
         machine: "small".into(),
         kernel: "6.1".into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![job("readers", 100), job("writers", 0)]),
+        ..Scenario::default()
     }
 }

@@ -5,6 +5,7 @@
 //! waits until the program is suspended (at most `suspend_ns`). Queueing at front end and dies is the latency model;
 //! no noise is added.
 
+use super::params::spec;
 use super::{Command, Outbox};
 use crate::engine::rng::{self, Purpose};
 use crate::event::{Op, Stage};
@@ -13,27 +14,30 @@ use crate::event::{Op, Stage};
 const PROGRAM_PAGES: u32 = 16;
 /// 4 KiB pages that the write buffer holds.
 const BUFFER_PAGES: u64 = 1024;
+/// Longest time a constant can name, ns.
+const MS_100: u64 = 100_000_000;
 pub(crate) const PAGE: u32 = 4096;
 
+spec! {
 /// Constants of a flash unit, from the preset table.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FlashSpec {
-    pub dies: u32,
+    pub dies: u32 = 1, 1024;
     /// tR, ns.
-    pub read_ns: u64,
+    pub read_ns: u64 = 0, MS_100;
     /// All fixed times of a 4 KiB read together (fetch, firmware, link), ns.
-    pub fixed_ns: u64,
+    pub fixed_ns: u64 = 0, MS_100;
     /// 4 KiB reads per second at most.
-    pub read_cap: u64,
+    pub read_cap: u64 = 1, 100_000_000;
     /// Write acknowledged after, ns.
-    pub write_ack_ns: u64,
+    pub write_ack_ns: u64 = 0, MS_100;
     /// 4 KiB writes per second, sustained.
-    pub write_cap: u64,
+    pub write_cap: u64 = 1, 100_000_000;
     /// Link, bytes per second, to the host and from it.
-    pub link_out: u64,
-    pub link_in: u64,
+    pub link_out: u64 = 1, 1_000_000_000_000;
+    pub link_in: u64 = 1, 1_000_000_000_000;
     /// Longest wait for a program to be suspended, ns.
-    pub suspend_ns: u64,
+    pub suspend_ns: u64 = 0, MS_100;
+}
 }
 
 #[derive(Clone, Debug, Hash)]

@@ -7,8 +7,10 @@ mod flash;
 mod hba;
 mod null;
 mod nvme;
+mod params;
 mod presets;
 
+pub use params::Param;
 pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
 

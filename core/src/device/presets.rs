@@ -7,7 +7,9 @@
 //! RAID adapter's cache has a battery, and null_blk has none unless told to. A scenario can give a disk one.
 
 use super::flash::FlashSpec;
-use super::hba::HbaSpec;
+use super::hba::{AdapterSpec, HbaSpec};
+use super::params::{Param, Params};
+use std::collections::BTreeMap;
 
 /// A device preset as the user sees it.
 #[derive(Clone, Debug)]
@@ -43,12 +45,66 @@ impl Preset {
             Spec::Nvme(f) => vec![("die".into(), f.dies)],
             Spec::Hba(h) => {
                 vec![
-                    ("engine".into(), h.engines),
-                    ("member".into(), h.members),
+                    ("engine".into(), h.adapter.engines),
+                    ("member".into(), h.adapter.members),
                     ("die".into(), h.member.dies),
                 ]
             }
         }
+    }
+}
+
+impl Preset {
+    /// Constants that a scenario can change, those of members with `member_` before their names.
+    pub fn params(&self) -> Vec<Param> {
+        self.spec.params()
+    }
+}
+
+impl Spec {
+    fn params(&self) -> Vec<Param> {
+        match self {
+            Spec::Null { .. } | Spec::ScsiDebug { .. } => Vec::new(),
+            Spec::Nvme(flash) => flash.params(),
+            Spec::Hba(hba) => {
+                let member = hba.member.params().into_iter();
+                let member = member.map(|p| Param { name: format!("member_{}", p.name), ..p });
+                hba.adapter.params().into_iter().chain(member).collect()
+            }
+        }
+    }
+
+    fn put(&mut self, name: &str, value: u64) -> bool {
+        match self {
+            Spec::Null { .. } | Spec::ScsiDebug { .. } => false,
+            Spec::Nvme(flash) => flash.put(name, value),
+            Spec::Hba(hba) => match name.strip_prefix("member_") {
+                Some(name) => hba.member.put(name, value),
+                None => hba.adapter.put(name, value),
+            },
+        }
+    }
+
+    /// This with some constants changed; the text says what is wrong.
+    pub(crate) fn with(&self, changes: &BTreeMap<String, u64>) -> Result<Self, String> {
+        let mut spec = self.clone();
+        let known = self.params();
+        for (name, &value) in changes {
+            let Some(param) = known.iter().find(|p| p.name == *name) else {
+                let name: String = name.chars().take(60).collect();
+                let names: Vec<_> = known.iter().map(|p| p.name.as_str()).collect();
+                return Err(match names.is_empty() {
+                    true => format!("there is no constant '{name}': this model has none"),
+                    false => format!("there is no constant '{name}'; known: {}", names.join(", ")),
+                });
+            };
+            let [least, most] = param.bounds;
+            if !(least..=most).contains(&value) {
+                return Err(format!("{name} must be from {least} to {most}, not {value}"));
+            }
+            spec.put(name, value);
+        }
+        Ok(spec)
     }
 }
 
@@ -171,12 +227,14 @@ pub const PRESETS: &[Preset] = &[
         label: "RAID adapter volume: RAID0 of 8 SAS SSDs (Gen3 x8)",
         source: "link: PCIe Gen3 x8; LUN depth 256 and can_queue 5089 (driver source 4.19, Desai 2019); firmware cap 1.65 M and 15 us fixed [E]",
         spec: Spec::Hba(HbaSpec {
-            link: 7_880_000_000,
-            engines: 8,
-            engine_ns: 4_848,
-            fixed_ns: 10_152,
-            stripe: 256 * 1024,
-            members: 8,
+            adapter: AdapterSpec {
+                link: 7_880_000_000,
+                engines: 8,
+                engine_ns: 4_848,
+                fixed_ns: 10_152,
+                stripe: 256 * 1024,
+                members: 8,
+            },
             member: SAS_SSD,
         }),
         size: 8 * 400 * GB,

@@ -5,50 +5,51 @@
 
 use serde::Serialize;
 
-/// Costs of one machine, ns. Names follow the ids of the cost table in `docs/costs.md`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[allow(missing_docs)] // one line each in the preset below, where the source stands
-pub struct Costs {
-    pub syscall: u32,
-    pub fio_user: u32,
-    pub aio: u32,
-    pub uring: u32,
-    pub dio: u32,
-    pub rq_alloc: u32,
-    pub merge: u32,
-    pub remap: u32,
-    pub plug_flush: u32,
-    pub ctx_insert: u32,
-    pub ctx_dequeue: u32,
-    pub elevator_deadline: u32,
-    pub elevator_kyber: u32,
-    pub elevator_bfq: u32,
-    pub run_hctx: u32,
-    pub scan_hctx: u32,
-    pub scsi_queue_rq: u32,
-    pub hba_fire: u32,
-    pub nvme_queue_rq: u32,
-    pub null_queue_rq: u32,
-    pub doorbell: u32,
-    pub poll: u32,
-    pub irq: u32,
-    pub complete: u32,
-    pub softirq: u32,
-    pub ipi_send: u32,
-    pub ipi_receive: u32,
-    pub ipi_latency: u32,
-    pub wake: u32,
-    pub wake_local: u32,
-    pub wake_latency: u32,
-    pub context_switch: u32,
-    pub kworker_queue: u32,
-    pub kworker_latency: u32,
-    pub timer: u32,
-    pub atomic_local: u32,
-    pub line_smt: u32,
-    pub line_socket: u32,
-    pub line_remote: u32,
-    pub spinlock_local: u32,
+macro_rules! costs {
+    ($($name:ident),* $(,)?) => {
+        /// Costs of one machine, ns. Names follow the ids of the cost table in `docs/costs.md`.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[allow(missing_docs)] // one line each in the preset below, where the source stands
+        pub struct Costs {
+            $(pub $name: u32,)*
+        }
+
+        impl Costs {
+            /// Names of all costs.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// The cost of this name, ns.
+            pub(crate) fn by_name(&mut self, name: &str) -> Option<&mut u32> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+costs! {
+    syscall, fio_user, aio, uring, dio, rq_alloc, merge, remap, plug_flush, ctx_insert,
+    ctx_dequeue, elevator_deadline, elevator_kyber, elevator_bfq, run_hctx, scan_hctx,
+    scsi_queue_rq, hba_fire, nvme_queue_rq, null_queue_rq, doorbell, poll, irq, complete, softirq,
+    ipi_send, ipi_receive, ipi_latency, wake, wake_local, wake_latency, context_switch,
+    kworker_queue, kworker_latency, timer, atomic_local, line_smt, line_socket, line_remote,
+    spinlock_local,
+}
+
+/// Costs of fetching a line from elsewhere: not the CPU's own speed.
+const LINES: &[&str] = &["line_smt", "line_socket", "line_remote"];
+
+impl Costs {
+    /// Multiplies all but the line transfers by `percent` / 100.
+    pub(crate) fn scale(&mut self, percent: u32) {
+        for name in Self::NAMES.iter().filter(|name| !LINES.contains(name)) {
+            if let Some(cost) = self.by_name(name) {
+                *cost = (u64::from(*cost) * u64::from(percent) / 100) as u32;
+            }
+        }
+    }
 }
 
 /// A machine preset.

@@ -60,7 +60,11 @@ impl Builder<'_> {
             check(recorded.iter().all(|&ns| ns <= DURATION_MAX_NS), "completions_ns", || {
                 format!("at most {DURATION_MAX_NS} each")
             })?;
-            let (device, driver, my_lun) = match &preset.spec {
+            let spec = preset
+                .spec
+                .with(&config.params)
+                .map_err(|problem| wrong(format!("devices.{}.params", config.name), problem))?;
+            let (device, driver, my_lun) = match &spec {
                 Spec::Null { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;

@@ -15,7 +15,7 @@ use crate::engine::agenda::{Agenda, Timed};
 use crate::engine::rng::{self, Purpose};
 use crate::engine::slab::Slab;
 use crate::event::{Log, ObjectId, Op, Prio, Sleep};
-use crate::host::{Cpu, Frame, MACHINES, Machine, Objects, machine};
+use crate::host::{Costs, Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
 use crate::report::Stats;
 use crate::scenario::{
@@ -42,10 +42,37 @@ fn check(ok: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), 
     if ok { Ok(()) } else { Err(wrong(field, problem())) }
 }
 
+/// Largest cost a scenario can set, ns, and largest machine factor, percent.
+const COST_MAX: u32 = 1_000_000_000;
+const COST_PERCENT_MAX: u32 = 10_000;
+
+/// The machine's costs with the scenario's changes.
+fn costs(scenario: &Scenario, machine: &Machine) -> Result<Costs, ScenarioError> {
+    let mut costs = machine.costs.clone();
+    let percent = scenario.cost_percent;
+    check((1..=COST_PERCENT_MAX).contains(&percent), "cost_percent", || {
+        format!("must be from 1 to {COST_PERCENT_MAX}")
+    })?;
+    costs.scale(percent);
+    for (name, &ns) in &scenario.costs {
+        check(ns <= COST_MAX, &format!("costs.{name}"), || format!("must be at most {COST_MAX} ns"))?;
+        let Some(cost) = costs.by_name(name) else {
+            return Err(ScenarioError::UnknownName {
+                what: "cost",
+                name: name.chars().take(60).collect(),
+                known: Costs::NAMES.join(", "),
+            });
+        };
+        *cost = ns;
+    }
+    Ok(costs)
+}
+
 /// Everything under construction.
 struct Builder<'a> {
     scenario: &'a Scenario,
     machine: &'static Machine,
+    costs: Costs,
     knobs: Knobs,
     objects: Objects,
     topology: Topology,
@@ -80,6 +107,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     let mut b = Builder {
         scenario,
         machine,
+        costs: costs(scenario, machine)?,
         knobs: knobs.clone(),
         objects: Objects::default(),
         topology: Topology::default(),
@@ -95,7 +123,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         io_uring: crate::kernel::row(&scenario.kernel).is_some_and(|row| row.io_uring),
     };
     let cpus = b.cpus();
-    b.objects.set_distances(&cpus, &machine.costs);
+    b.objects.set_distances(&cpus, &b.costs);
     b.disks()?;
     let (mut tasks, jobs, starts) = b.tasks()?;
     let mut agenda = Agenda::new(cpus.len());
@@ -126,7 +154,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         seed: scenario.seed,
         agenda,
         knobs,
-        costs: machine.costs.clone(),
+        costs: b.costs,
         cpus,
         objects: b.objects,
         tasks,

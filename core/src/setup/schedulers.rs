@@ -154,7 +154,7 @@ impl Builder<'_> {
             }
             self.hctxs[h as usize].sched_tags = Some(tags);
         }
-        let mut elevator = Elevator::new(sched, row, &self.machine.costs, nr_requests);
+        let mut elevator = Elevator::new(sched, row, &self.costs, nr_requests);
         elevator.insert_lock = self.locks(locking.insert_name, locking.insert, q, &hctxs, name);
         elevator.dispatch_lock = if locking.insert_name == locking.dispatch_name {
             elevator.insert_lock
@@ -189,7 +189,7 @@ impl Builder<'_> {
         let cx = Cx { now: 0, knobs: &self.knobs, disk };
         let mut sched = (row.new)(cx);
         let known = set_attributes(&mut *sched, cx, config, row)?;
-        let mut elevator = Elevator::new(sched, row, &self.machine.costs, nr_requests);
+        let mut elevator = Elevator::new(sched, row, &self.costs, nr_requests);
         (elevator.insert_lock, elevator.dispatch_lock) = (queue_lock, queue_lock);
         Ok((elevator, known))
     }

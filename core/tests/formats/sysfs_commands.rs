@@ -4,7 +4,6 @@ use mqscope_core::Sim;
 use mqscope_core::format::sysfs::commands;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{JobSpec, Workload};
-use std::collections::BTreeMap;
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -12,15 +11,12 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 fn scenario(devices: Vec<DeviceConfig>) -> Scenario {
     Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 1_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: "6.1".into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices,
         workload: Workload::Jobs(vec![JobSpec::default()]),
+        ..Scenario::default()
     }
 }
 

@@ -92,15 +92,12 @@ pub fn replay(recording: &Recording, before: Option<&str>) -> Result<Replay, Ref
     }
     let scenario = Scenario {
         title: meta.name.clone(),
-        seed: 1,
         duration_ns: DURATION_NS,
-        warmup_ns: 0,
         machine: String::from(MACHINE),
         kernel: kernel.into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices,
         workload,
+        ..Scenario::default()
     };
     Ok(Replay { scenario, sectors, bios_before })
 }

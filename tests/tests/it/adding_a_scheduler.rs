@@ -32,15 +32,12 @@ fn scenario(max_wait_ms: u64) -> Scenario {
     };
     Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 100_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: "4.14".into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Batch(BatchScript { name: "five reads".into(), steps, dsync: false }),
+        ..Scenario::default()
     }
 }
 

@@ -109,15 +109,13 @@ impl Paragraph {
         };
         Scenario {
             title: self.name.into(),
-            seed: 1,
             duration_ns: 1_000_000_000,
-            warmup_ns: 0,
             machine: "small".into(),
             kernel: kernel.into(),
             set: self.set.clone(),
-            break_invariants: Vec::new(),
             devices: (0..count).map(device).collect(),
             workload,
+            ..Scenario::default()
         }
     }
 

@@ -110,13 +110,12 @@ fn scenario(scheduler: &str, nr_tags: u32, broken: &[Invariant]) -> Scenario {
         title: String::new(),
         seed: 7,
         duration_ns: 1_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: "4.14".into(),
-        set: BTreeMap::new(),
         break_invariants: broken.to_vec(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![job]),
+        ..Scenario::default()
     }
 }
 

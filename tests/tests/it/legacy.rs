@@ -23,15 +23,12 @@ fn disk(model: &str) -> DeviceConfig {
 fn scenario(kernel: &str, device: DeviceConfig, workload: Workload) -> Scenario {
     Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 60_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: vec![device],
         workload,
+        ..Scenario::default()
     }
 }
 

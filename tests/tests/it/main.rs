@@ -16,4 +16,5 @@ mod stations;
 mod tag_waiters;
 mod text_form;
 mod upper;
+mod what_if;
 mod workloads;

@@ -84,13 +84,12 @@ prop_compose! {
             title: String::new(),
             seed,
             duration_ns: DURATION_NS,
-            warmup_ns: 0,
             machine: machine.into(),
             kernel: kernel.into(),
             set,
-            break_invariants: Vec::new(),
             devices,
             workload,
+            ..Scenario::default()
         };
         // Early blk-mq has no schedulers and refuses them.
         if !scenario.knobs().is_ok_and(|knobs| knobs.mq_elevators) {

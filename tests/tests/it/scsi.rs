@@ -32,15 +32,12 @@ fn run(kernel: &str, devices: Vec<DeviceConfig>, steps: Vec<BatchStep>) -> Sim {
     let workload = Workload::Batch(BatchScript { name: "iob".into(), dsync: false, steps });
     let scenario = Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 10_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices,
         workload,
+        ..Scenario::default()
     };
     let mut sim = Sim::new(&scenario).expect("the scenario is valid");
     sim.log_mut().set_on(true);

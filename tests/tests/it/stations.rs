@@ -12,14 +12,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// 4 KiB random reads by `numjobs` processes on one disk of the desktop.
 fn reads(model: &str, numjobs: u32, iodepth: u32, duration_ms: u64) -> Scenario {
     Scenario {
-        title: String::new(),
         seed: 7,
         duration_ns: duration_ms * 1_000_000,
         warmup_ns: duration_ms * 100_000,
         machine: "desktop".into(),
         kernel: "6.1".into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices: vec![DeviceConfig::new("disk0", model)],
         workload: Workload::Jobs(vec![JobSpec {
             engine: Engine::Libaio,
@@ -29,6 +26,7 @@ fn reads(model: &str, numjobs: u32, iodepth: u32, duration_ms: u64) -> Scenario 
             time_based: true,
             ..JobSpec::default()
         }]),
+        ..Scenario::default()
     }
 }
 

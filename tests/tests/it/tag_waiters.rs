@@ -4,7 +4,7 @@ use mqscope_core::Sim;
 use mqscope_core::event::Kind;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{Amount, Engine, JobSpec, Workload};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -30,15 +30,12 @@ fn woken(kernel: &str, sleepers: u32) -> usize {
     };
     let scenario = Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 1_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: kernel.into(),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices: vec![disk],
         workload: Workload::Jobs(vec![writer]),
+        ..Scenario::default()
     };
     let mut sim = Sim::new(&scenario).expect("the scenario is valid");
     sim.log_mut().set_on(true);

@@ -14,13 +14,11 @@ fn scenario(disks: &[DeviceConfig], duration_ns: u64, workload: Workload) -> Sce
         title: String::new(),
         seed: 3,
         duration_ns,
-        warmup_ns: 0,
         machine: "desktop".into(),
         kernel: "6.1".into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices: disks.to_vec(),
         workload,
+        ..Scenario::default()
     }
 }
 

@@ -197,15 +197,13 @@ fn scenario(title: String, machine: &str, devices: Vec<DeviceConfig>, workload: 
     };
     Scenario {
         title,
-        seed: 1,
         duration_ns,
         warmup_ns,
         machine: machine.into(),
         kernel: String::from("4.14"),
-        set: BTreeMap::new(),
-        break_invariants: Vec::new(),
         devices,
         workload,
+        ..Scenario::default()
     }
 }
 

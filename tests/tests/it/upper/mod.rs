@@ -15,15 +15,12 @@ use mqscope_core::workload::{Amount, Engine, JobSpec, Pattern, Workload};
 pub fn scenario(kernel: &str, devices: Vec<DeviceConfig>, workload: Workload) -> Scenario {
     Scenario {
         title: String::new(),
-        seed: 1,
         duration_ns: 1_000_000_000,
-        warmup_ns: 0,
         machine: "small".into(),
         kernel: kernel.into(),
-        set: Default::default(),
-        break_invariants: Vec::new(),
         devices,
         workload,
+        ..Scenario::default()
     }
 }
 
