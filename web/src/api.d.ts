@@ -14,6 +14,8 @@ export interface Scenario {
   costs?: Record<string, number>;
   /** Machine factor: all CPU costs but cache-line transfers, percent. */
   cost_percent?: number;
+  /** Jiffies a second, for what iostat counts: 250 if left out. */
+  hz?: number;
   /** Kernel row, such as "4.14". */
   kernel?: string;
   /** Policy knobs overridden by name. */

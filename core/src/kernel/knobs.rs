@@ -298,4 +298,9 @@ knobs! {
     /// A freed place goes to the first waiter of wbt in the waker (rq_qos_wake_function, 5.0+); before, all were woken
     /// and tried themselves.
     wbt_handover: bool,
+    @ "iostat"
+    /// How io_ticks is counted, from which iostat prints %util (part_round_stats, update_io_ticks).
+    io_ticks: IoTicks,
+    /// How time_in_queue is counted, from which iostat prints aqu-sz (part_round_stats, blk_account_io_done).
+    queue_time: QueueTime,
 }

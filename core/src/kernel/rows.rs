@@ -99,6 +99,8 @@ const K4_4: Knobs = Knobs {
     ext4_outer_plug: true,
     wbt: false,
     wbt_handover: false,
+    io_ticks: IoTicks::Sampled,
+    queue_time: QueueTime::Sampled,
 };
 
 /// Elevators for blk-mq, and what they brought along: merging before the request is made, left-overs first.
@@ -162,6 +164,8 @@ const K5_4: Knobs = Knobs {
     elevator_before_direct: true,
     wbt_handover: true,
     flush_defer: FlushDefer::WithScheduler,
+    io_ticks: IoTicks::OneATouch,
+    queue_time: QueueTime::WholeJiffies,
     ..K4_19
 };
 
@@ -179,6 +183,8 @@ const K5_10: Knobs = Knobs {
     rq_merge_traced: true,
     dio_lock: DioLock::Shared,
     flush_defer: FlushDefer::Always,
+    io_ticks: IoTicks::SpanAtEnd,
+    queue_time: QueueTime::Exact,
     ..K5_4
 };
 
@@ -249,6 +255,7 @@ const K6_6: Knobs = Knobs {
 const K6_12: Knobs = Knobs {
     direct_flush_traced: true,
     hctx_run_counter: false,
+    io_ticks: IoTicks::InFlight,
     deadline_async_depth: DeadlineDepth::NrRequests,
     bfq_queue_lock: false,
     ..K6_6

@@ -53,11 +53,11 @@ fn a_wrong_name_or_value_is_refused_with_what_would_fit() {
             other => panic!("{other:?}"),
         }
     };
-    let unknown = refused(|s| drop(s.devices[0].params.insert("dice".into(), 1)));
+    let unknown = refused(|s| s.devices[0].params.extend([("dice".into(), 1)]));
     assert!(unknown.contains("'dice'") && unknown.contains("dies"), "{unknown}");
-    let large = refused(|s| drop(s.devices[0].params.insert("dies".into(), u64::MAX)));
+    let large = refused(|s| s.devices[0].params.extend([("dies".into(), u64::MAX)]));
     assert!(large.contains("from 1 to 1024"), "{large}");
-    let cost = refused(|s| drop(s.costs.insert("coffee".into(), 1)));
+    let cost = refused(|s| s.costs.extend([("coffee".into(), 1)]));
     assert!(Costs::NAMES.iter().all(|name| cost.contains(name)), "{cost}");
     assert!(refused(|s| s.cost_percent = 0).contains("cost_percent"));
 }
