@@ -138,6 +138,9 @@ pub struct DeviceConfig {
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
+    /// All hctxs of all null disks that say so share one bitmap of tags (null_blk's shared_tags and shared_tag_bitmap).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_tag_bitmap: bool,
     /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other; on the legacy path the
     /// requests of the pool, for synchronous and asynchronous ones each.
     #[serde(default)]
@@ -246,6 +249,7 @@ impl DeviceConfig {
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
             nr_tags: None,
+            shared_tag_bitmap: false,
             rotational: None,
             nr_hw_queues: None,
             nr_requests: None,

@@ -58,6 +58,8 @@ export interface Device {
   model: string;
   /** Constants of the device's model overridden by name. */
   params?: Record<string, number>;
+  /** All hctxs of all null disks that say so share one bitmap of tags. */
+  shared_tag_bitmap?: boolean;
   /** "none", "default", or a scheduler's name. */
   scheduler?: string;
   /** Attributes of queue/iosched by their sysfs names. */

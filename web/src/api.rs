@@ -157,6 +157,7 @@ mod tests {
             nomerges: 1,
             rq_affinity: 2,
             max_sectors_kb: Some(4),
+            shared_tag_bitmap: true,
             max_segments: Some(1),
             write_cache: Some(WriteCache::WriteBack),
             fua: Some(true),

@@ -79,22 +79,25 @@ impl<'a> Results<'a> {
                 let table = self.case.published.iter().find(|table| table.metric == check.metric)?;
                 table.values[row][column]
             };
-            let value = combine(&check, number);
-            let published = check.published.or_else(|| combine(&check, published));
+            let value = check.value(number);
+            let published = check.published.or_else(|| check.value(published));
             Outcome { check, value, published }
         };
         self.case.all_checks().into_iter().map(outcome).collect()
     }
 }
 
-fn combine(check: &Check, number: impl Fn(&Place) -> Option<f64>) -> Option<f64> {
-    let at = number(&check.at)?;
-    let value = match (&check.over, &check.minus) {
-        (Some(over), _) => at / number(over)?,
-        (None, Some(minus)) => at - number(minus)?,
-        (None, None) => at,
-    };
-    value.is_finite().then_some(value)
+impl Check {
+    /// Its value from those of its places.
+    pub fn value(&self, number: impl Fn(&Place) -> Option<f64>) -> Option<f64> {
+        let at = number(&self.at)?;
+        let value = match (&self.over, &self.minus) {
+            (Some(over), _) => at / number(over)?,
+            (None, Some(minus)) => at - number(minus)?,
+            (None, None) => at,
+        };
+        value.is_finite().then_some(value)
+    }
 }
 
 impl Case {
