@@ -5,6 +5,7 @@ mod appendix_a;
 #[cfg(not(target_arch = "wasm32"))] // it takes two threads
 mod cases;
 mod conservation;
+mod dbench;
 mod determinism;
 mod flush;
 mod found;
