@@ -273,6 +273,10 @@ export interface QueueReport {
   in_flight: number;
   in_flight_max: number;
   utilisation: number;
+  /** %util as iostat would print it, as a share. */
+  iostat_util: number;
+  /** aqu-sz as iostat would print it. */
+  iostat_aqu_sz: number;
   phases: Phases;
   direct_issued: number;
   inserted: number;
@@ -306,6 +310,7 @@ export interface CpuReport {
   spin_ns: number;
   line_ns: number;
   total_ns: number;
+  context_switches_per_s: number;
 }
 
 /** One class of locks or shared lines. */

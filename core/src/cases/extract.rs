@@ -68,6 +68,8 @@ fn of_job(kind: Kind, job: &JobReport) -> f64 {
         Kind::ClatP50Us => percentile(job, 50.0) / 1e3,
         Kind::ClatP99Us => percentile(job, 99.0) / 1e3,
         Kind::LatMeanUs => mean(&job.lat),
+        Kind::FsyncsPerS => job.fsyncs_per_s,
+        Kind::LoopMs => job.loop_ns / 1e6,
         _ => f64::NAN,
     }
 }

@@ -64,6 +64,10 @@ metrics! {
     ClatP99Us = "clat_p99_us", "us", Job;
     /// Mean of the whole latency.
     LatMeanUs = "lat_mean_us", "us", Job;
+    /// Calls of fsync that returned, per second.
+    FsyncsPerS = "fsyncs_per_s", "fsyncs/s", Job;
+    /// Mean time of an execution of dbench's loadfile.
+    LoopMs = "loop_ms", "ms an execution", Job;
     /// Share of all CPUs that is busy in any way.
     CpuBusyPercent = "cpu_busy_percent", "% CPU", Machine;
     /// The same without user time.
