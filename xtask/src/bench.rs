@@ -48,7 +48,8 @@ pub fn bench(args: &Args) -> Result<bool> {
     }
     by_scheduler()?;
     println!("\ntime of one thread for each case at reduced length");
-    Run::cargo(&["run", "--release", "--package", "xtask", "--", "cases", "--reduced", "--jobs", "1"]).status()
+    Run::cargo(&["run", "--release", "--package", "xtask", "--", "cases", "--reduced", "--jobs", "1"])
+        .status()
 }
 
 /// The same job under each scheduler, beside none of the same run of the benchmark.
