@@ -1,6 +1,8 @@
 //! From a scenario to a simulation at time 0: checks every value, builds every structure, names everything.
 
 mod disks;
+mod hctxs;
+mod hosts;
 mod schedulers;
 mod stacks;
 mod tasks;

@@ -6,6 +6,7 @@ mod conservation;
 mod determinism;
 mod flush;
 mod found;
+mod hdd;
 mod invariants;
 mod laws;
 mod legacy;
