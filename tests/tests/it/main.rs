@@ -9,6 +9,7 @@ mod dbench;
 mod determinism;
 mod flush;
 mod found;
+mod hdd;
 mod invariants;
 mod laws;
 mod legacy;
