@@ -220,7 +220,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 16,
         threads_per_core: 2,
         costs: DESKTOP,
-        factor_percent: 100,
     },
     Machine {
         name: "small",
