@@ -35,7 +35,7 @@ costs! {
     scsi_queue_rq, hba_fire, nvme_queue_rq, null_queue_rq, doorbell, poll, irq, complete, softirq,
     ipi_send, ipi_receive, ipi_latency, wake, wake_local, wake_latency, context_switch,
     kworker_queue, kworker_latency, timer, atomic_local, line_smt, line_socket, line_remote,
-    spinlock_local,
+    spinlock_local, page_copy, page_cache, page_writeback,
 }
 
 /// Costs of fetching a line from elsewhere: not the CPU's own speed.
@@ -65,6 +65,8 @@ pub struct Machine {
     pub cores_per_socket: u16,
     /// Hardware threads of a core.
     pub threads_per_core: u16,
+    /// Memory, bytes [E]: what decides how much may be dirty, unless a scenario says otherwise.
+    pub ram_bytes: u64,
     /// Its costs.
     pub costs: Costs,
 }
@@ -119,6 +121,9 @@ const SKX: Costs = Costs {
     line_socket: 48,   // same socket [47-48, nviennot]
     line_remote: 136,  // other socket [136, nviennot]
     spinlock_local: 12, // lock and unlock, line mine [E; perfbook 15.4]
+    page_copy: 400,    // 4 KiB between user and page cache at 10 GB/s [E 250-700]
+    page_cache: 600,   // finding, locking and marking a page in the cache [E 300-1200]
+    page_writeback: 300, // collecting a page for writeback and ending it [E 150-600]
 };
 
 /// A desktop of the 2020s, mitigations light; column DT of the cost table.
@@ -163,6 +168,9 @@ const DESKTOP: Costs = Costs {
     line_socket: 20,
     line_remote: 20, // one socket: never used
     spinlock_local: 8,
+    page_copy: 250,
+    page_cache: 300,
+    page_writeback: 150,
 };
 
 /// All machine presets.
@@ -173,6 +181,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 2,
         cores_per_socket: 18,
         threads_per_core: 2,
+        ram_bytes: 192 << 30,
         costs: SKX,
     },
     Machine {
@@ -181,6 +190,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 8,
         threads_per_core: 2,
+        ram_bytes: 16 << 30,
         costs: DESKTOP,
     },
     Machine {
@@ -189,6 +199,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 4,
         threads_per_core: 1,
+        ram_bytes: 4 << 30,
         costs: DESKTOP,
     },
 ];

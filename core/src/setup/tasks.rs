@@ -102,6 +102,7 @@ impl Builder<'_> {
                 let start_frame = Frame::Fio { pc: 0 };
                 let mut task = self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame);
                 task.file.locks = self.file_locks(&job.files, &job.file, job.own_files.then_some(t))?;
+                task.cache.inodes = self.inodes(job, job.own_files.then_some(t))?;
                 task.polls = self.polls(job);
                 tasks.push(task);
                 if job.phase == first_phase {
@@ -112,6 +113,7 @@ impl Builder<'_> {
             }
             states.push(JobState { phase: job.phase, running: job.numjobs });
         }
+        self.flushers(&mut tasks, &load);
         Ok((tasks, states, starts))
     }
 
@@ -173,9 +175,6 @@ impl Builder<'_> {
         check(job.cmdprio_percentage.iter().all(|&p| p <= 100), &field("cmdprio_percentage"), || {
             "must be from 0 to 100".into()
         })?;
-        if !job.direct {
-            self.warnings.push(field("the page cache is not modelled: buffered reads run as direct ones, and every buffered write goes to the disk at once as asynchronous writeback"));
-        }
         Ok(())
     }
 
@@ -251,7 +250,7 @@ impl Builder<'_> {
 
     /// Where a new task goes: the CPU with the fewest tasks, then the core with the fewest, then the lowest number.
     /// Tasks stay where they start; the scheduler's later balancing is not modelled.
-    fn least_loaded(&self, allowed: &[u16], load: &[u32]) -> u16 {
+    pub(super) fn least_loaded(&self, allowed: &[u16], load: &[u32]) -> u16 {
         let cpus = &self.topology.cpus;
         let core_load = |core: u16| -> u32 {
             cpus.iter().zip(load).filter(|(c, _)| c.core == core).map(|(_, &n)| n).sum()
@@ -263,7 +262,7 @@ impl Builder<'_> {
             .unwrap_or(0)
     }
 
-    fn task(&mut self, name: &str, job: u16, process: u32, cpu: u16, iodepth: u32, start: Frame) -> Task {
+    pub(super) fn task(&mut self, name: &str, job: u16, process: u32, cpu: u16, iodepth: u32, start: Frame) -> Task {
         let t = self.topology.tasks.len() as u16;
         let ring_line = self.object(
             "aio ring",
@@ -289,6 +288,7 @@ impl Builder<'_> {
             file: Default::default(),
             wbt: Default::default(),
             polls: false,
+            cache: Default::default(),
             prio: Prio::default(),
             program: Program {
                 wake_at_ns: u64::MAX,
@@ -297,12 +297,15 @@ impl Builder<'_> {
                 ios: 0,
                 bytes: 0,
                 position: Vec::new(),
+                laps: [0; 2],
                 next_allowed_ns: [0; 2],
                 since_think: 0,
                 draining: false,
                 step: 0,
                 call: 0,
                 unsynced: 0,
+                unranged: 0,
+                range: (0, 0),
                 block: (0, 0, 0),
             },
         }

@@ -72,6 +72,28 @@ pub enum Amount {
     Percent(f64),
 }
 
+/// What a `sync_file_range` call does, in this order (SYNC_FILE_RANGE_*).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SyncRange {
+    /// Waits for pages of the range that are under writeback.
+    pub wait_before: bool,
+    /// Sends its dirty pages.
+    pub write: bool,
+    /// Waits for them.
+    pub wait_after: bool,
+}
+
+/// fio's option sync_file_range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncFileRange {
+    /// Writes between two calls, at least 1.
+    pub every: u32,
+    /// What each call does.
+    pub how: SyncRange,
+}
+
 /// One fio job section, complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -114,9 +136,11 @@ pub struct JobSpec {
     pub size: Option<Amount>,
     /// Bytes to transfer in all; `None`: `size`, once.
     pub io_size: Option<Amount>,
-    /// O_DIRECT. The page cache is not modelled: without it reads run as direct ones, and every write goes to the disk at
-    /// once as the asynchronous write that writeback would send, and is waited for; the reader warns.
+    /// O_DIRECT; without it I/O goes through the page cache.
     pub direct: bool,
+    /// Drops what is cached of a file before it starts, and each time it starts its file over (`invalidate`); without
+    /// effect on direct I/O.
+    pub invalidate: bool,
     /// I/Os per second at most, for reads and writes.
     #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
     pub rate_iops: [Option<u32>; 2],
@@ -165,6 +189,9 @@ pub struct JobSpec {
     pub end_fsync: bool,
     /// The disks are opened with O_SYNC or O_DSYNC: writes ask for FUA.
     pub dsync: bool,
+    /// `sync_file_range` after so many writes, of the range that they cover; without effect on direct I/O.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync_file_range: Option<SyncFileRange>,
 }
 
 impl Default for JobSpec {
@@ -189,6 +216,7 @@ impl Default for JobSpec {
             size: None,
             io_size: None,
             direct: true,
+            invalidate: true,
             rate_iops: [None; 2],
             rate: [None; 2],
             rate_poisson: false,
@@ -212,6 +240,7 @@ impl Default for JobSpec {
             fsync: 0,
             end_fsync: false,
             dsync: false,
+            sync_file_range: None,
         }
     }
 }

@@ -18,3 +18,4 @@ mod text_form;
 mod upper;
 mod what_if;
 mod workloads;
+mod writeback;

@@ -99,6 +99,7 @@ pub(super) struct Draft {
     pub(super) fdatasync: Given<u64>,
     pub(super) end_fsync: Given<bool>,
     pub(super) sync: Given<bool>,
+    pub(super) invalidate: Given<bool>,
 }
 
 /// Applies sections to drafts and keeps the account of what was accepted.
@@ -289,6 +290,7 @@ impl Applier<'_> {
             "fdatasync" => draft.fdatasync = set(self.number(option, value, kb_base, at, 0)?, at),
             "end_fsync" => draft.end_fsync = set(values::flag(value) == Some(true), at),
             "sync" => draft.sync = set(values::sync(self.word(option, value, entry))?, at),
+            "invalidate" => draft.invalidate = set(values::flag(value) == Some(true), at),
             "hipri" => draft.hipri = set(values::flag(value) == Some(true), at),
             "prio" => draft.prio = set(values::up_to(value, 7)?, at),
             "prioclass" => draft.prioclass = set(values::up_to(value, 3)?, at),

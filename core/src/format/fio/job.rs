@@ -132,6 +132,7 @@ impl Finisher<'_> {
             fsync: self.fsync(),
             end_fsync: value(&draft.end_fsync).unwrap_or(false),
             dsync: value(&draft.sync).unwrap_or(false),
+            invalidate: value(&draft.invalidate).unwrap_or(true),
             ..JobSpec::default()
         };
         self.buffered(direct, engine);
@@ -186,17 +187,15 @@ impl Finisher<'_> {
             return;
         }
         let at = self.draft.direct.as_ref().map_or(self.section.at, |set| set.at);
-        let more = match engine {
-            Engine::Libaio => {
-                " In reality libaio without direct=1 also blocks in io_submit, so that iodepth is not reached."
+        let how = match engine {
+            Engine::Psync => return,
+            Engine::Libaio => "libaio blocks in io_submit then, so that iodepth is not reached.",
+            Engine::IoUring => {
+                "io_uring would give what blocks to a worker; here it blocks in the call, so that iodepth is not reached."
             }
-            Engine::Psync | Engine::IoUring => "",
         };
-        let message = format!(
-            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: reads run as with \
-             direct=1, and every write goes to the disk at once as asynchronous writeback.{more}",
-            quote(&self.section.name)
-        );
+        let message =
+            format!("'{}' is buffered I/O (direct=0, fio's default): {how}", quote(&self.section.name));
         self.warn(at, message, "Write direct=1 if that is meant.");
     }
 
