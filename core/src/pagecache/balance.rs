@@ -31,7 +31,8 @@ impl Sim {
         let crowded = self.pagecache.inodes[inode as usize].dirty.extents() >= EXTENTS_MAX;
         let cache = &self.tasks[t].cache;
         let look = if cache.dirtied_pause == 0 { LOOK_PAGES_MIN } else { cache.dirtied_pause };
-        let exceeded = self.pagecache.flushers[self.pagecache.inodes[inode as usize].flusher as usize].exceeded;
+        let exceeded =
+            self.pagecache.flushers[self.pagecache.inodes[inode as usize].flusher as usize].exceeded;
         let look = if exceeded { look.min(LOOK_PAGES_EXCEEDED) } else { look };
         crowded || cache.nr_dirtied >= look
     }

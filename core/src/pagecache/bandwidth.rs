@@ -159,7 +159,8 @@ impl Bandwidth {
         // The slower each writer is against the disk, the more writers there are, and the longer they rest.
         let slower = self.write_smooth.max(1).ilog2().saturating_sub(self.rate.max(1).ilog2());
         let mut aim = (PAUSE_AIM_NS + u64::from(slower) * PAUSE_AIM_NS).min(1_000_000 + most / 2);
-        let pages_in = |rate: u64, ns: u64| (u128::from(rate) * u128::from(ns) / u128::from(SECOND_NS)) as u64;
+        let pages_in =
+            |rate: u64, ns: u64| (u128::from(rate) * u128::from(ns) / u128::from(SECOND_NS)) as u64;
         let mut pages = pages_in(self.rate, aim);
         if pages < LOOK_PAGES_MIN {
             aim = most;

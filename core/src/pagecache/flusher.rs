@@ -66,8 +66,15 @@ impl Sim {
                 let budget = (most + CHUNK_PAGES_MIN) / CHUNK_PAGES_MIN * CHUNK_PAGES_MIN;
                 let Some(inode) = self.next_inode(f, why) else { return self.flush_loop(c, 3) };
                 let at = self.pagecache.inodes[inode as usize].index;
-                self.tasks[t].cache.writeout =
-                    Writeout { inode, at, end: u64::MAX, start: at, budget, background: true, ..Writeout::default() };
+                self.tasks[t].cache.writeout = Writeout {
+                    inode,
+                    at,
+                    end: u64::MAX,
+                    start: at,
+                    budget,
+                    background: true,
+                    ..Writeout::default()
+                };
                 self.tell_chunk(c, inode, at, budget, why);
                 Flow::Call(frame(2), Frame::WritePages { pc: 0, io: NONE })
             }

@@ -117,8 +117,14 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [(10, 40)]);
         assert_eq!(set.remove(15, 18), 3);
         assert_eq!(set.iter().collect::<Vec<_>>(), [(10, 15), (18, 40)]);
-        assert_eq!((set.next(0), set.next(16), set.next(39), set.next(40)), (Some((10, 15)), Some((18, 40)), Some((39, 40)), None));
-        assert_eq!((set.gap(10, 40), set.gap(18, 50), set.gap(20, 30)), (Some((15, 18)), Some((40, 50)), None));
+        assert_eq!(
+            (set.next(0), set.next(16), set.next(39), set.next(40)),
+            (Some((10, 15)), Some((18, 40)), Some((39, 40)), None)
+        );
+        assert_eq!(
+            (set.gap(10, 40), set.gap(18, 50), set.gap(20, 30)),
+            (Some((15, 18)), Some((40, 50)), None)
+        );
     }
 
     #[test]

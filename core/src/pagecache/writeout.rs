@@ -27,16 +27,7 @@ pub(crate) struct Writeout {
 
 impl Default for Writeout {
     fn default() -> Self {
-        Self {
-            inode: NO_INODE,
-            at: 0,
-            end: 0,
-            start: 0,
-            budget: 0,
-            sync: false,
-            background: false,
-            sent: 0,
-        }
+        Self { inode: NO_INODE, at: 0, end: 0, start: 0, budget: 0, sync: false, background: false, sent: 0 }
     }
 }
 

@@ -18,7 +18,9 @@ pub(super) fn page_cache(scenario: &Scenario, machine: &Machine) -> Result<PageC
     })?;
     check((1..=100).contains(&vm.dirty_ratio), "vm.dirty_ratio", || "must be from 1 to 100".into())?;
     check(vm.dirty_background_ratio <= 100, "vm.dirty_background_ratio", || "must be from 0 to 100".into())?;
-    for (name, ns) in [("vm.dirty_expire_ns", vm.dirty_expire_ns), ("vm.dirty_writeback_ns", vm.dirty_writeback_ns)] {
+    for (name, ns) in
+        [("vm.dirty_expire_ns", vm.dirty_expire_ns), ("vm.dirty_writeback_ns", vm.dirty_writeback_ns)]
+    {
         check(ns <= DURATION_MAX_NS, name, || format!("must be at most {DURATION_MAX_NS}"))?;
     }
     check(vm.read_ahead_kb <= READ_AHEAD_KB_MAX, "vm.read_ahead_kb", || {
@@ -40,7 +42,11 @@ pub(super) fn page_cache(scenario: &Scenario, machine: &Machine) -> Result<PageC
 
 impl Builder<'_> {
     /// The files that a process of `job` uses through the page cache, one on each of its disks.
-    pub(super) fn inodes(&mut self, job: &JobSpec, own: Option<u16>) -> Result<Vec<(u16, u16)>, ScenarioError> {
+    pub(super) fn inodes(
+        &mut self,
+        job: &JobSpec,
+        own: Option<u16>,
+    ) -> Result<Vec<(u16, u16)>, ScenarioError> {
         if job.direct {
             return Ok(Vec::new());
         }

@@ -262,7 +262,15 @@ impl Builder<'_> {
             .unwrap_or(0)
     }
 
-    pub(super) fn task(&mut self, name: &str, job: u16, process: u32, cpu: u16, iodepth: u32, start: Frame) -> Task {
+    pub(super) fn task(
+        &mut self,
+        name: &str,
+        job: u16,
+        process: u32,
+        cpu: u16,
+        iodepth: u32,
+        start: Frame,
+    ) -> Task {
         let t = self.topology.tasks.len() as u16;
         let ring_line = self.object(
             "aio ring",

@@ -449,7 +449,9 @@ impl Sim {
             return;
         }
         self.release_sleepers_lock(t);
-        if let TaskState::Sleeping(Sleep::Timer | Sleep::Done | Sleep::Dirty | Sleep::Flusher) = self.tasks[t as usize].state {
+        if let TaskState::Sleeping(Sleep::Timer | Sleep::Done | Sleep::Dirty | Sleep::Flusher) =
+            self.tasks[t as usize].state
+        {
             self.wake_by_timer(t);
         }
     }

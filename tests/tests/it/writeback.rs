@@ -68,7 +68,12 @@ fn issued(sim: &Sim) -> Vec<(u64, u32)> {
 
 #[test]
 fn writes_below_the_background_threshold_stay_in_memory_until_they_are_old() {
-    let vm = Vm { ram_bytes: Some(1024 * MIB), dirty_expire_ns: 2_000_000_000, dirty_writeback_ns: 500_000_000, ..Vm::default() };
+    let vm = Vm {
+        ram_bytes: Some(1024 * MIB),
+        dirty_expire_ns: 2_000_000_000,
+        dirty_writeback_ns: 500_000_000,
+        ..Vm::default()
+    };
     let idle = JobSpec {
         thinktime_ns: 4_000_000_000,
         thinktime_blocks: 1024,
@@ -102,7 +107,12 @@ fn the_flusher_starts_above_the_background_threshold_and_stops_below_it() {
 
 #[test]
 fn writers_are_held_to_the_rate_of_the_disk_and_to_the_same_rate() {
-    let files = |n: u64| JobSpec { offset: Amount::Bytes(n * 300 * MIB), file: n.to_string(), time_based: true, ..writer(250) };
+    let files = |n: u64| JobSpec {
+        offset: Amount::Bytes(n * 300 * MIB),
+        file: n.to_string(),
+        time_based: true,
+        ..writer(250)
+    };
     let mut setup = scenario(200, 20, vec![files(0), files(1), files(2)]);
     setup.warmup_ns = 5_000_000_000;
     let mut sim = Sim::new(&setup).expect("the scenario is valid");
@@ -141,15 +151,21 @@ fn the_flusher_sends_ascending_neighbours_in_chunks_of_at_least_4_mib() {
     let sim = run(&scenario(100, 3, vec![JobSpec { time_based: true, ..writer(900) }]));
     let sent = issued(&sim);
     assert!(sent.len() > 200);
-    assert!(sent.windows(2).all(|pair| pair[0].0 + u64::from(pair[0].1) == pair[1].0), "one ascending stream");
+    assert!(
+        sent.windows(2).all(|pair| pair[0].0 + u64::from(pair[0].1) == pair[1].0),
+        "one ascending stream"
+    );
     let full = sent.iter().filter(|&&(_, sectors)| sectors == 2048).count();
     assert!(full * 10 > sent.len() * 9, "{full} of {} are full bios of 1 MiB", sent.len());
     let chunk = |e: &Event| match e.kind {
         Kind::Writeback { bytes, .. } => Some(bytes),
         _ => None,
     };
-    assert!(sim.log().events().iter().filter_map(chunk).all(|bytes| bytes >= 4 * MIB && bytes % (4 * MIB) == 0));
-    let background = |e: &Event| matches!(e.kind, Kind::Queue { extent, .. } if extent.flags == Flags::BACKGROUND);
+    assert!(
+        sim.log().events().iter().filter_map(chunk).all(|bytes| bytes >= 4 * MIB && bytes % (4 * MIB) == 0)
+    );
+    let background =
+        |e: &Event| matches!(e.kind, Kind::Queue { extent, .. } if extent.flags == Flags::BACKGROUND);
     assert_eq!(events(&sim, background).len(), events(&sim, |e| matches!(e.kind, Kind::Queue { .. })).len());
 }
 
@@ -174,7 +190,10 @@ fn every_dirty_page_is_written_once_and_fsync_leaves_none() {
         let written: u64 = writes_of_blocks(&sim).values().map(|&n| u64::from(n) * 4096).sum();
         assert_eq!(cache.written_back_bytes, written, "{pattern:?}");
         // A page becomes dirty by each write that finds it clean, and is then written once.
-        assert!((cache.written_bytes as f64 / cache.kappa / written as f64 - 1.0).abs() < 1e-9, "{pattern:?}");
+        assert!(
+            (cache.written_bytes as f64 / cache.kappa / written as f64 - 1.0).abs() < 1e-9,
+            "{pattern:?}"
+        );
         let all_once = writes_of_blocks(&sim).values().all(|&n| n == 1);
         assert!(pattern == Pattern::Random || (all_once && written == 40 * MIB));
     }
@@ -201,7 +220,9 @@ fn fsync_waits_for_its_pages_before_it_flushes_the_disk() {
     let mut flushes = 0;
     for event in sim.log().events() {
         match event.kind {
-            Kind::Complete { extent, .. } if extent.op == Op::Write => on_disk += u64::from(extent.sectors) * 512,
+            Kind::Complete { extent, .. } if extent.op == Op::Write => {
+                on_disk += u64::from(extent.sectors) * 512
+            }
             Kind::Issue { extent, .. } if extent.op == Op::Flush => {
                 flushes += 1;
                 assert_eq!(on_disk, flushes * MIB, "flush {flushes}");
@@ -234,9 +255,8 @@ fn second_lap(path: Path) -> Sim {
 
 #[test]
 fn a_writer_that_starts_over_writes_its_pages_itself_unless_the_disk_is_congested() {
-    let advice = |sim: &Sim| {
-        events(sim, |e| matches!(e.kind, Kind::Writeback { why: Why::Advice, .. })).len()
-    };
+    let advice =
+        |sim: &Sim| events(sim, |e| matches!(e.kind, Kind::Writeback { why: Why::Advice, .. })).len();
     let (mq, legacy) = (second_lap(Path::Mq), second_lap(Path::Legacy));
     assert_eq!((advice(&mq), advice(&legacy)), (1, 0));
     let skipped = |sim: &Sim| sim.report().page_cache.expect("a page cache").advice_skipped;
@@ -271,7 +291,7 @@ fn a_sequential_reader_is_read_ahead_and_a_random_one_is_not() {
         (sent.iter().map(|&s| u64::from(s) * 512).sum::<u64>(), sent.iter().copied().max().unwrap_or(0), sim)
     };
     let (bytes, largest, sim) = reads(Pattern::Sequential);
-    assert!(bytes >= 8 * MIB && bytes <= 8 * MIB + 256 * 1024, "{bytes}: each page once");
+    assert!((8 * MIB..=8 * MIB + 256 * 1024).contains(&bytes), "{bytes}: each page once");
     assert_eq!(largest, 256, "a window is 128 KiB");
     let cache = sim.report().page_cache.expect("a page cache");
     assert!(cache.hits > 20 * cache.misses, "{cache:?}");
@@ -282,7 +302,8 @@ fn a_sequential_reader_is_read_ahead_and_a_random_one_is_not() {
 
 #[test]
 fn memory_holds_no_more_pages_than_there_are() {
-    let write = JobSpec { time_based: true, invalidate: false, runtime_ns: Some(4_000_000_000), ..writer(200) };
+    let write =
+        JobSpec { time_based: true, invalidate: false, runtime_ns: Some(4_000_000_000), ..writer(200) };
     let read = JobSpec { rwmixread: 100, phase: 1, invalidate: false, name: "read".into(), ..writer(200) };
     let sim = run(&scenario(50, 60, vec![write, read]));
     let cache = sim.report().page_cache.expect("a page cache");

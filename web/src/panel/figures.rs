@@ -123,18 +123,38 @@ const CPU: &[Term] = &[
 ];
 
 const CACHE: &[Term] = &[
-    row("dirty", "Bytes that are dirty or on their way to a disk now", |r| cache(r, |c| c.dirty_bytes as f64), bytes),
+    row(
+        "dirty",
+        "Bytes that are dirty or on their way to a disk now",
+        |r| cache(r, |c| c.dirty_bytes as f64),
+        bytes,
+    ),
     row("at most", "The most of them", |r| cache(r, |c| c.dirty_max_bytes as f64), bytes),
-    row("written back", "Bytes that writeback has brought to disks", |r| cache(r, |c| c.written_back_bytes as f64), bytes),
+    row(
+        "written back",
+        "Bytes that writeback has brought to disks",
+        |r| cache(r, |c| c.written_back_bytes as f64),
+        bytes,
+    ),
     row(
         "kappa",
         "Bytes of buffered writes for each byte they made dirty; more than 1 where pages are written again before they reach the disk",
         |r| cache(r, |c| c.kappa),
         words::short,
     ),
-    row("throttled", "Time that writers slept as too much was dirty, all together", |r| cache(r, |c| c.throttled_ns as f64), words::span),
+    row(
+        "throttled",
+        "Time that writers slept as too much was dirty, all together",
+        |r| cache(r, |c| c.throttled_ns as f64),
+        words::span,
+    ),
     row("pauses", "Times that a writer slept for that", |r| cache(r, |c| c.throttles as f64), words::short),
-    row("hits", "Share of buffered reads that found all in memory", |r| cache(r, |c| c.hits as f64 / (c.hits + c.misses) as f64), words::percent),
+    row(
+        "hits",
+        "Share of buffered reads that found all in memory",
+        |r| cache(r, |c| c.hits as f64 / (c.hits + c.misses) as f64),
+        words::percent,
+    ),
 ];
 
 /// A number of the page cache; none where everything is direct I/O.
@@ -201,7 +221,14 @@ pub fn Figures() -> impl IntoView {
         all.dedup();
         all.join(" ")
     });
-    let tables = [("fio", FIO), ("iostat", IOSTAT), ("btt", BTT), ("CPU time", CPU), ("hctx", HCTX), ("page cache", CACHE)];
+    let tables = [
+        ("fio", FIO),
+        ("iostat", IOSTAT),
+        ("btt", BTT),
+        ("CPU time", CPU),
+        ("hctx", HCTX),
+        ("page cache", CACHE),
+    ];
     view! {
         <section class="panel figures" id="numbers" aria-labelledby="numbers-title">
             <div class="panel-head">

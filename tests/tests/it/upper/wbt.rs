@@ -123,8 +123,7 @@ fn windows_of_writes_alone_let_it_grow_to_three_quarters_of_the_depth() {
 fn reads_above_the_target_step_it_down_once_a_window() {
     // Reads take 5 ms, the target is 2 ms.
     let reads = JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(100, 1, 1) };
-    let writes =
-        asynchronous(JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(0, 2, 1) });
+    let writes = asynchronous(JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(0, 2, 1) });
     let sim = run(&scenario("5.4", vec![disk(5)], Workload::Jobs(vec![reads, writes])));
     let found = limits(&sim);
     let steps: Vec<_> = found.iter().map(|&(_, max, normal, background)| (max, normal, background)).collect();
