@@ -254,6 +254,8 @@ pub enum Sleep {
     Io,
     /// The lock of the file is held by others.
     FileLock,
+    /// Its commit is not in the log of the file system yet (`fsync`); the log's thread: nobody asks for a commit.
+    Log,
     /// Asynchronous writes are throttled (wbt).
     Wbt,
     /// Too much is dirty: a writer is held to the rate of the disk (`balance_dirty_pages`).

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use mqscope_core::report::{JobReport, ObjectReport, PageCacheReport, QueueReport};
     use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, Vm, WriteCache};
-    use mqscope_core::workload::{JobSpec, SyncFileRange, SyncRange, Workload};
+    use mqscope_core::workload::{Dbench, JobSpec, SyncFileRange, SyncRange, Workload};
     use serde_json::Value;
 
     const TYPES: &str = include_str!("api.d.ts");
@@ -194,6 +194,9 @@ mod tests {
         check("SyncFileRange", &scenario["workload"]["jobs"][0]["sync_file_range"]);
         check("Device", &scenario["devices"][0]);
         check("Job", &scenario["workload"]["jobs"][0]);
+
+        let clients = Dbench { cpus_allowed: Some(vec![0]), ..Dbench::default() };
+        check("Dbench", &json(&clients));
 
         let parsed = fio::parse(b"[a]\nrw=randraed\niodepth=${N}\nbs=4k\n", &fio::Context::default());
         let parsed = json(&parsed);

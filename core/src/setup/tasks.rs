@@ -6,12 +6,13 @@ use super::*;
 const STEPS_MAX: usize = 100_000;
 
 /// Tasks, jobs, and (task, start time in ns) of those that start by the clock.
-type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
+pub(super) type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
 
 impl Builder<'_> {
     pub(super) fn tasks(&mut self) -> Result<Tasks, ScenarioError> {
         match &self.scenario.workload {
             Workload::Jobs(jobs) => self.fio_tasks(jobs),
+            Workload::Dbench(spec) => self.dbench_tasks(spec),
             Workload::Batch(script) => {
                 let cpus = self.machine.cpus();
                 let mut cpu = 0;
@@ -224,7 +225,7 @@ impl Builder<'_> {
         Ok(locks)
     }
 
-    fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
+    pub(super) fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
         let cpus = self.machine.cpus();
         let field = format!("job '{}'", job.name);
         if let Some(node) = job.numa_node {
@@ -315,6 +316,8 @@ impl Builder<'_> {
                 unranged: 0,
                 range: (0, 0),
                 block: (0, 0, 0),
+                work_left_ns: 0,
+                called_ns: 0,
             },
         }
     }
