@@ -293,7 +293,9 @@ impl Sim {
                     Engine::Psync => 0,
                 };
                 let buffered = self.tasks[t].prepared.front().is_some_and(|&io| self.is_buffered(io));
-                self.charge(c, per_io + if buffered { 0 } else { self.costs.dio });
+                let in_file = self.tasks[t].file.holds.is_some();
+                let fs = if in_file { self.costs.fs_dio } else { 0 };
+                self.charge(c, per_io + if buffered { 0 } else { self.costs.dio + fs });
                 if next == 0 && !buffered && self.own_plug(t) {
                     self.tasks[t].plug.active = true;
                 }
