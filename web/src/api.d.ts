@@ -200,6 +200,19 @@ export interface Job {
   dsync: boolean;
   /** sync_file_range after so many writes. */
   sync_file_range?: SyncFileRange | null;
+  /** Block sizes of reads and of writes with their shares. */
+  bssplit?: [BsShare[], BsShare[]];
+  /** Smallest and largest block of reads and of writes. */
+  bsrange?: [[number, number], [number, number]] | null;
+  /** Every block once before any comes again. */
+  random_map: boolean;
+  distribution: "uniform" | { zipf: number } | { pareto: number } | { normal: number };
+  /** Share of random offsets of reads and of writes, percent. */
+  percentage_random: [number, number];
+  /** I/Os from each random offset, and where they go. */
+  run: number;
+  sequencer: "sequential" | "identical";
+  loops: number;
   /** Its file, where the disk carries a file system. */
   file?: string;
   /** Every process has a file of its own. */
@@ -208,6 +221,12 @@ export interface Job {
   /** Share of reads and of writes that carry cmdprio instead, percent. */
   cmdprio_percentage: [number, number];
   cmdprio: Prio;
+}
+
+/** A block size and the percentage of I/Os that have it. */
+export interface BsShare {
+  bytes: number;
+  percent: number;
 }
 
 /** What each call of sync_file_range does, and after how many writes it comes. */

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use mqscope_core::report::{JobReport, ObjectReport, PageCacheReport, QueueReport};
     use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, Vm, WriteCache};
-    use mqscope_core::workload::{Dbench, JobSpec, SyncFileRange, SyncRange, Workload};
+    use mqscope_core::workload::{BsShare, Dbench, JobSpec, SyncFileRange, SyncRange, Workload};
     use serde_json::Value;
 
     const TYPES: &str = include_str!("api.d.ts");
@@ -137,6 +137,8 @@ mod tests {
             rate_iops: [Some(1), None],
             rate: [None, Some(1)],
             file: "a".into(),
+            bssplit: [vec![BsShare { bytes: 4096, percent: 100 }], Vec::new()],
+            bsrange: Some([[4096; 2]; 2]),
             sync_file_range: Some(SyncFileRange { every: 1, how: SyncRange::default() }),
             ..JobSpec::default()
         };

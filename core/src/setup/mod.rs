@@ -29,7 +29,7 @@ use crate::topology::{self, ObjectKind, Site, Topology};
 use crate::workload::file_lock::{FILE_SYSTEMS, FileLock};
 use crate::workload::journal::Journal;
 use crate::workload::task::{JobState, Program, Task, TaskState};
-use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
+use crate::workload::{BatchStep, Distribution, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -268,7 +268,7 @@ impl Sim {
             share => rng::below(self.seed, Purpose::Direction, key, 100) >= u64::from(share),
         };
         let dir = usize::from(write);
-        let len = job.bs[dir];
+        let len = self.fio_size(job, dir, key);
         if let Some(call) = self.fio_laps(t, job, dir) {
             return Flow::Call(frame(pc::NEXT), call);
         }
@@ -304,22 +304,12 @@ impl Sim {
         let nth = (p.ios % job.files.len() as u64) as usize;
         let file = job.files[nth];
         let (start, length) = self.region(t, job, file);
-        let blocks = (length / u64::from(len)).max(1);
-        let block = match job.pattern {
-            Pattern::Random => rng::below(self.seed, Purpose::Offset, key, blocks),
-            Pattern::Sequential => {
-                p.position.get(nth).map_or(0, |position| position[dir]) / u64::from(len) % blocks
-            }
-        };
+        let place = self.fio_place(t, job, nth, dir, len, length, key);
         let program = &mut self.tasks[t].program;
         program.ios += 1;
         program.bytes += u64::from(len);
-        if program.position.len() <= nth {
-            program.position.resize(job.files.len(), [0; 2]);
-        }
-        program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
-        let offset = start + block * u64::from(len);
+        let offset = start + place;
         program.block = (file, offset, len);
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
@@ -372,13 +362,13 @@ impl Sim {
 
     /// A sequential process that starts its only file over drops what is cached of it first (loop_cache_invalidate).
     fn fio_laps(&mut self, t: usize, job: &JobSpec, dir: usize) -> Option<Frame> {
-        let over = job.time_based || (dir == 1 && job.io_size.is_some());
+        let over = job.time_based || job.loops > 1 || (dir == 1 && job.io_size.is_some());
         let &[disk] = job.files.as_slice() else { return None };
         if !over || job.pattern != Pattern::Sequential || self.tasks[t].cache.inodes.is_empty() {
             return None;
         }
         let length = self.region(t, job, disk).1;
-        let len = u64::from(job.bs[dir]);
+        let len = u64::from(job.block_min(dir));
         let lap = self.tasks[t].program.position.first()?[dir] / ((length / len).max(1) * len);
         if self.tasks[t].program.laps[dir] == lap {
             return None;
@@ -391,7 +381,7 @@ impl Sim {
     pub(crate) fn region(&self, t: usize, job: &JobSpec, file: u16) -> (u64, u64) {
         let whole = self.queues[file as usize].sectors * 512;
         let process = u64::from(self.tasks[t].program.process);
-        let bs = u64::from(job.bs[0].max(job.bs[1]));
+        let bs = u64::from(job.block_max(0).max(job.block_max(1)));
         let shift = job.offset_increment.of(whole).saturating_mul(process);
         let start = job.offset.of(whole).saturating_add(shift).min(whole.saturating_sub(bs)) / 512 * 512;
         let rest = whole - start;
@@ -403,7 +393,10 @@ impl Sim {
     fn io_size(&self, t: usize, job: &JobSpec) -> u64 {
         match job.io_size {
             Some(amount) => amount.of(self.queues[job.files[0] as usize].sectors * 512).max(1),
-            None => job.files.iter().map(|&file| self.region(t, job, file).1).sum(),
+            None => {
+                let once: u64 = job.files.iter().map(|&file| self.region(t, job, file).1).sum();
+                once.saturating_mul(u64::from(job.loops.max(1)))
+            }
         }
     }
 }

@@ -70,6 +70,11 @@ pub(crate) struct Program {
     pub bytes: u64,
     /// Next sequential byte from the start of the region, for each file and direction.
     pub position: Vec<[u64; 2]>,
+    /// Where the last I/O lay in its region and its bytes, and how many more go from there, by direction.
+    pub last: [(u64, u64); 2],
+    pub run: [u32; 2],
+    /// Blocks drawn from the random map.
+    pub mapped: u64,
     /// How often it has started its file over, by direction.
     pub laps: [u64; 2],
     /// Earliest time of the next I/O, by direction, ns.

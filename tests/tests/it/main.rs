@@ -5,6 +5,7 @@ mod appendix_a;
 mod conservation;
 mod dbench;
 mod determinism;
+mod fio_options;
 mod flush;
 mod found;
 mod invariants;
