@@ -3,6 +3,8 @@
 mod cache;
 mod dbench;
 mod disks;
+mod hctxs;
+mod hosts;
 mod schedulers;
 mod stacks;
 mod tasks;

@@ -8,6 +8,7 @@ mod determinism;
 mod fio_options;
 mod flush;
 mod found;
+mod hdd;
 mod invariants;
 mod laws;
 mod legacy;
