@@ -70,9 +70,6 @@ pub struct Machine {
     pub ram_bytes: u64,
     /// Its costs, as their sources give them.
     pub costs: Costs,
-    /// Machine factor: the work of its CPUs takes so much of `costs`, percent. One number for all cases on this machine; 100
-    /// where nothing was fitted.
-    pub factor_percent: u32,
 }
 
 impl Machine {
@@ -197,8 +194,6 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 2,
         ram_bytes: 192 << 30,
         costs: SKX,
-        // Fitted to the 1597 K IOPS of report 000 with take-all dispatch [range 70-130]; 100 gives 1244 K.
-        factor_percent: 74,
     },
     Machine {
         name: "i3-4xlarge",
@@ -208,8 +203,6 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 2,
         ram_bytes: 122 << 30, // 122 GiB [published for the instance]
         costs: I3,
-        // Taken over as well, not fitted again.
-        factor_percent: 74,
     },
     // The machine on which line transfers were measured; its cores are those of the 6150 for the costs here.
     Machine {
@@ -220,7 +213,6 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 2,
         ram_bytes: 64 << 30,
         costs: SKX,
-        factor_percent: 74, // as the 6150, not fitted again
     },
     Machine {
         name: "desktop",
@@ -230,7 +222,6 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 2,
         ram_bytes: 16 << 30,
         costs: DESKTOP,
-        factor_percent: 100,
     },
     Machine {
         name: "small",
@@ -240,7 +231,6 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 1,
         ram_bytes: 4 << 30,
         costs: DESKTOP,
-        factor_percent: 100,
     },
 ];
 
