@@ -214,14 +214,24 @@ pub enum Stage {
     Controller,
     /// RAID firmware engine.
     Firmware,
+    /// Waiting in the adapter for a place in the queue of a member disk of a RAID volume.
+    MemberWait,
     /// Member disk of a RAID volume: its front end, including its queue.
     Member,
     /// Waiting for a flash die.
     DieWait,
     /// Flash die busy with this request.
     Die,
+    /// Flash die busy with a program of pages written before, reads in between included (`rq` 0).
+    Program,
+    /// Waiting for and using the channel between dies and controller.
+    Channel,
     /// Write buffer of an SSD.
     WriteBuffer,
+    /// Waiting for and having a place in the battery-backed write cache of an adapter.
+    WriteBack,
+    /// A member disk busy with data from the adapter's cache (`rq` 0).
+    Destage,
     /// Waiting for and using the link to the host.
     Link,
 }
@@ -380,8 +390,8 @@ pub enum Kind {
     Ipi { target: CpuId },
 
     // --- device -------------------------------------------------------------------------------------
-    /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, member or
-    /// engine. Logged when the stage is decided, so both times may lie ahead of the event.
+    /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, channel, member or
+    /// engine, all of the device counted on; `rq` is 0 for what the device does by itself. Logged when the stage is decided, so both times may lie ahead of the event.
     DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
 
     // --- checks -------------------------------------------------------------------------------------

@@ -69,6 +69,11 @@ fn stage(stage: Stage) -> &'static str {
         Stage::Die => "a die",
         Stage::WriteBuffer => "the write buffer",
         Stage::Link => "the link to the host",
+        Stage::MemberWait => "the wait for a place at a member disk",
+        Stage::Program => "a program on a die",
+        Stage::Channel => "a channel",
+        Stage::WriteBack => "the adapter's write cache",
+        Stage::Destage => "a write from the adapter's cache",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Device models: null, NVMe, RAID adapter. One file each, one trait, one row in [`PRESETS`].
+//! Device models: null, flash, RAID adapter. One file or folder each, one trait, one row in [`PRESETS`].
 //!
 //! A device knows commands and time, nothing of schedulers, CPUs or kernels. Where stations are first in, first out
 //! with fixed service times, their end is computed on arrival; an event is scheduled only where streams meet again.
@@ -6,16 +6,20 @@
 mod flash;
 mod hba;
 mod null;
-mod nvme;
 mod params;
 mod presets;
+#[cfg(test)]
+mod tests;
+mod view;
 
+pub(crate) use hba::{AdapterSpec, HbaSpec};
 pub use params::Param;
 pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
+pub use view::{AdapterView, DeviceView, DieWork, FlashView, MemberView};
 
 use crate::engine::agenda::Timed;
-use crate::event::{Flags, Kind, Op, Stage};
+use crate::event::{Flags, Kind, Op, QueueId, Stage};
 use crate::sim::Sim;
 
 /// A command as the device sees it.
@@ -25,6 +29,8 @@ pub(crate) struct Command {
     pub slot: u32,
     /// Logical unit.
     pub lun: u16,
+    /// Submission queue that it came through.
+    pub sq: u16,
     pub op: Op,
     /// FUA: past the write cache.
     pub fua: bool,
@@ -34,8 +40,11 @@ pub(crate) struct Command {
     pub seed: u64,
 }
 
+/// The slot of what a device does for nobody in particular (programs, destaging).
+pub(crate) const UNASKED: u32 = u32::MAX;
+
 /// A passed stage, for the log: unit, start and end, ns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Passed {
     pub stage: Stage,
     pub unit: u16,
@@ -44,13 +53,13 @@ pub(crate) struct Passed {
 }
 
 /// What a device asks for: events of its own, finished commands, stages for the log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Outbox {
     /// (time, token)
     pub timers: Vec<(u64, u32)>,
     /// (time, request slot)
     pub done: Vec<(u64, u32)>,
-    /// (request slot, stage)
+    /// (request slot or [`UNASKED`], stage)
     pub stages: Vec<(u32, Passed)>,
 }
 
@@ -86,7 +95,7 @@ pub(crate) trait Model {
 #[derive(Clone, Debug, Hash)]
 pub(crate) enum Device {
     Null(null::Null),
-    Nvme(nvme::Nvme),
+    Flash(flash::Flash),
     Hba(hba::Hba),
 }
 
@@ -100,7 +109,7 @@ impl Device {
     }
 
     pub(crate) fn nvme(spec: flash::FlashSpec) -> Self {
-        Device::Nvme(nvme::Nvme::new(spec))
+        Device::Flash(flash::Flash::nvme(spec))
     }
 
     pub(crate) fn hba(spec: hba::HbaSpec, luns: u16) -> Self {
@@ -110,7 +119,7 @@ impl Device {
     fn model(&mut self) -> &mut dyn Model {
         match self {
             Device::Null(d) => d,
-            Device::Nvme(d) => d,
+            Device::Flash(d) => d,
             Device::Hba(d) => d,
         }
     }
@@ -124,6 +133,7 @@ impl Sim {
         let command = Command {
             slot: rq,
             lun: queue.lun,
+            sq: r.hctx - queue.first_hctx,
             op: r.op,
             fua: r.flags.has(Flags::FUA),
             sector: r.sector,
@@ -143,18 +153,34 @@ impl Sim {
         self.deliver(device, out);
     }
 
+    /// The inside of a disk's device at this moment; `None` where there is nothing to see.
+    pub fn device_view(&self, queue: QueueId) -> Option<DeviceView> {
+        let queue = self.queues.get(queue as usize).filter(|q| q.stack.is_none())?;
+        match self.devices.get(queue.device as usize)? {
+            Device::Null(_) => None,
+            Device::Flash(disk) => Some(DeviceView::Flash(disk.view(self.now))),
+            Device::Hba(adapter) => Some(DeviceView::Adapter(adapter.view(self.now, queue.lun))),
+        }
+    }
+
     fn deliver(&mut self, device: u16, mut out: Outbox) {
         for (at, token) in out.timers.drain(..) {
             self.agenda.at(at, Timed::Device(device, token));
         }
         for (at, slot) in out.done.drain(..) {
-            self.agenda.at(at, Timed::Done(device, slot));
+            self.agenda.at(at, Timed::Done(slot));
         }
         for (slot, p) in out.stages.drain(..) {
             if self.log.is_on() {
-                let (rq, queue, cpu) = {
-                    let r = &self.rqs[slot];
-                    (r.id, r.queue, r.issue_cpu)
+                let (rq, queue, cpu) = match slot {
+                    UNASKED => {
+                        let queue = self.queues.iter().position(|q| q.device == device);
+                        (0, queue.unwrap_or_default() as u16, 0)
+                    }
+                    slot => {
+                        let r = &self.rqs[slot];
+                        (r.id, r.queue, r.issue_cpu)
+                    }
                 };
                 let Passed { stage, unit, start_ns, end_ns } = p;
                 self.emit_device_on(cpu, Kind::DeviceStage { rq, queue, stage, unit, start_ns, end_ns });

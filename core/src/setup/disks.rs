@@ -1,6 +1,8 @@
 //! Disks of a scenario: devices, request queues, hctxs, tag sets and their locks and lines.
 
 use super::*;
+use crate::block::{Coalesce, Vector};
+use crate::device::{AdapterSpec, HbaSpec};
 
 /// Largest number of tags of an hctx.
 const TAGS_MAX: u32 = 16_384;
@@ -15,12 +17,20 @@ const DISCARD_MAX_BYTES: u64 = 4_294_966_784;
 const WBT_LAT_ROTATIONAL_USEC: u64 = 75_000;
 const WBT_LAT_USEC: u64 = 2_000;
 
+/// An adapter under construction.
+struct Adapter {
+    spec: HbaSpec,
+    model: &'static str,
+    device: u16,
+    host: u16,
+    luns: u16,
+}
+
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
-        let mut adapter: Option<(u16, u16)> = None; // device, host
+        let mut adapters: Vec<Adapter> = Vec::new();
         let mut debug_host: Option<u16> = None;
-        let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
         let presets: Vec<Option<&'static Preset>> = configs
             .iter()
@@ -38,8 +48,6 @@ impl Builder<'_> {
                 preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let luns = presets.iter().flatten().filter(|p| volumes(p)).count() as u16;
-        let mut lun = 0;
         for (config, preset) in configs.iter().zip(presets) {
             let Some(preset) = preset else {
                 self.stacked(config)?;
@@ -81,28 +89,14 @@ impl Builder<'_> {
                     self.devices.push(Device::nvme(spec.clone()));
                     (self.devices.len() as u16 - 1, Driver::Nvme, 0)
                 }
-                Spec::Hba(spec) => {
-                    let (device, host) = *adapter.get_or_insert_with(|| {
-                        self.devices.push(Device::hba(spec.clone(), luns));
-                        (self.devices.len() as u16 - 1, self.hosts.len() as u16)
-                    });
-                    if self.hosts.len() <= host as usize {
-                        // The pool of the legacy path says nothing about the adapter.
-                        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
-                        self.host(true, config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags));
-                    }
-                    lun += 1;
-                    (device, Driver::Scsi(host), lun - 1)
-                }
+                Spec::Hba(spec) => self.volume(&mut adapters, config, preset, spec),
                 Spec::ScsiDebug { completion_ns } => {
                     let ns = config.completion_ns.unwrap_or(*completion_ns);
                     check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
                     self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
                     let host = match debug_host {
                         Some(host) => host,
-                        None => {
-                            *debug_host.insert(self.host(false, config.nr_tags.unwrap_or(preset.nr_tags)))
-                        }
+                        None => *debug_host.insert(self.host(None, config.nr_tags.unwrap_or(preset.nr_tags))),
                     };
                     (self.devices.len() as u16 - 1, Driver::Scsi(host), 0)
                 }
@@ -111,27 +105,67 @@ impl Builder<'_> {
             if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && !timed {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
-            self.disk(config, preset, device, driver, my_lun)?;
+            let held = match &spec {
+                Spec::Nvme(flash) => Coalesce::new(flash.coalesce_threshold, flash.coalesce_time_us),
+                _ => Coalesce::OFF,
+            };
+            self.disk(config, preset, (device, my_lun), driver, held)?;
         }
         Ok(())
     }
 
+    /// A volume of an adapter: volumes with the same constants share one. Device, driver and LUN.
+    fn volume(
+        &mut self,
+        adapters: &mut Vec<Adapter>,
+        config: &DeviceConfig,
+        preset: &'static Preset,
+        spec: &HbaSpec,
+    ) -> (u16, Driver, u16) {
+        if let Some(adapter) = adapters.iter_mut().find(|a| a.spec == *spec) {
+            adapter.luns += 1;
+            self.devices[adapter.device as usize] = Device::hba(spec.clone(), adapter.luns);
+            return (adapter.device, Driver::Scsi(adapter.host), adapter.luns - 1);
+        }
+        if let Some(other) = adapters.iter().find(|a| a.model == preset.name) {
+            let text =
+                "its constants are not those of the disks before it: it is behind an adapter of its own";
+            self.warnings.push(format!("{} ({}): {text}", config.name, other.model));
+        }
+        self.devices.push(Device::hba(spec.clone(), 1));
+        let device = self.devices.len() as u16 - 1;
+        // The pool of the legacy path says nothing about the adapter.
+        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
+        let can_queue = config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags);
+        let host = self.host(Some(&spec.adapter), can_queue);
+        adapters.push(Adapter { spec: spec.clone(), model: preset.name, device, host, luns: 1 });
+        (device, Driver::Scsi(host), 0)
+    }
+
     /// A SCSI host: an adapter, or scsi_debug's.
-    fn host(&mut self, adapter: bool, can_queue: u32) -> u16 {
+    fn host(&mut self, adapter: Option<&AdapterSpec>, can_queue: u32) -> u16 {
         let mut line = |name: &str| self.object(name, name.into(), ObjectKind::Line, Site::Host);
         let (host_line, fw_line) = (line("shost->host_busy"), line("instance->fw_outstanding"));
         let host_lock =
             self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
-        let starved = VecDeque::new();
+        let cpus = self.machine.cpus();
+        let reply_queues = adapter.map_or(cpus, |a| (a.reply_queues as u16).min(cpus));
+        let reply_map = self.cpu_map(reply_queues, 0);
+        // The first CPU of a reply queue takes its interrupts, as that of an NVMe vector does.
+        let vector_cpu = |queue: u16| reply_map.iter().position(|&q| q == queue).unwrap_or(0) as u16;
+        let held = adapter.map_or(Coalesce::OFF, |a| Coalesce::new(a.coalesce_threshold, a.coalesce_time_us));
+        let vectors = (0..reply_queues).map(|queue| Vector::new(vector_cpu(queue), held)).collect();
         self.hosts.push(Host {
-            adapter,
+            adapter: adapter.is_some(),
             host_busy: 0,
             can_queue,
             blocked: 0,
-            starved,
+            starved: VecDeque::new(),
             host_lock,
             host_line,
             fw_line,
+            reply_map,
+            vectors,
         });
         self.hosts.len() as u16 - 1
     }
@@ -140,9 +174,9 @@ impl Builder<'_> {
         &mut self,
         config: &DeviceConfig,
         preset: &'static Preset,
-        device: u16,
+        (device, lun): (u16, u16),
         driver: Driver,
-        lun: u16,
+        held: Coalesce,
     ) -> Result<(), ScenarioError> {
         let name = &config.name;
         let field = |f: &str| format!("devices.{name}.{f}");
@@ -162,7 +196,7 @@ impl Builder<'_> {
         }
         check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
         let nr = wanted.min(nr_cpus);
-        if nr < wanted {
+        if nr < wanted && config.nr_hw_queues.is_some() {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
         let poll = config.poll_queues.min(nr_cpus);
@@ -279,6 +313,7 @@ impl Builder<'_> {
             self.hctx(q, i, first_hctx + i, tags, map, name, write_cache);
             if let Some(hctx) = self.hctxs.last_mut() {
                 (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
+                hctx.vector = Vector::new(hctx.vector.cpu, held);
             }
         }
         if let Some(tags) = common {
@@ -524,7 +559,7 @@ impl Builder<'_> {
             FlushQueue::new(self.object("fq->mq_flush_lock", text, ObjectKind::Lock, at))
         });
         self.topology.hctxs.push(topology::Hctx { queue: q, index: i, cpus: cpus.clone() });
-        let irq_cpu = cpus.first().copied().unwrap_or(0);
+        let vector = Vector::new(cpus.first().copied().unwrap_or(0), Coalesce::OFF);
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
@@ -555,7 +590,7 @@ impl Builder<'_> {
             sq_lock,
             unrung: VecDeque::new(),
             work_target: 0,
-            irq_cpu,
+            vector,
             fq,
         });
     }

@@ -6,6 +6,7 @@ mod conservation;
 mod determinism;
 mod flush;
 mod found;
+mod hold_outs;
 mod invariants;
 mod laws;
 mod legacy;
