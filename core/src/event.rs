@@ -248,6 +248,8 @@ pub enum Sleep {
     Io,
     /// The lock of the file is held by others.
     FileLock,
+    /// Its commit is not in the log of the file system yet (`fsync`); the log's thread: nobody asks for a commit.
+    Log,
     /// Asynchronous writes are throttled (wbt).
     Wbt,
     /// thinktime, a rate limit, startdelay.

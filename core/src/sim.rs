@@ -38,6 +38,7 @@ pub struct Sim {
     pub(crate) tasks: Vec<Task>,
     pub(crate) jobs: Vec<JobState>,
     pub(crate) file_locks: Vec<crate::workload::file_lock::FileLock>,
+    pub(crate) journal: Option<Box<crate::workload::journal::Journal>>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) hctxs: Vec<Hctx>,
     pub(crate) ctxs: Vec<Ctx>,
@@ -189,6 +190,7 @@ impl Sim {
         self.tasks.hash(&mut h);
         self.jobs.hash(&mut h);
         self.file_locks.hash(&mut h);
+        self.journal.hash(&mut h);
         self.queues.hash(&mut h);
         self.hctxs.hash(&mut h);
         self.ctxs.hash(&mut h);
@@ -264,6 +266,8 @@ impl Sim {
         match &self.scenario.workload {
             crate::workload::Workload::Jobs(jobs) => jobs[job].name.clone(),
             crate::workload::Workload::Batch(script) => script.name.clone(),
+            crate::workload::Workload::Dbench(_) if job > 0 => "log".into(),
+            crate::workload::Workload::Dbench(dbench) => dbench.name.clone(),
         }
     }
 

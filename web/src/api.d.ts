@@ -25,8 +25,37 @@ export interface Scenario {
   workload: Workload;
 }
 
-/** fio jobs (as parseFio gives them), or one thread that replays exact io_submit calls. */
-export type Workload = { jobs: Partial<Job>[] } | { batch: { name: string; steps: BatchStep[] } };
+/**
+ * fio jobs (as parseFio gives them), one thread that replays exact io_submit calls, or the clients of dbench.
+ */
+export type Workload =
+  | { jobs: Partial<Job>[] }
+  | { batch: { name: string; steps: BatchStep[] } }
+  | { dbench: Partial<Dbench> };
+
+/** Clients that work, write a file and call fsync, on a file system with a log. */
+export interface Dbench {
+  name: string;
+  /** At most 512. */
+  clients: number;
+  /** Index of the disk. */
+  disk: number;
+  /** Executions of each client; 0: without end. */
+  executions: number;
+  /** fsync calls of an execution. */
+  segments: number;
+  /** CPU time of an execution, ns, and how much it varies between calls. */
+  cpu_ns: number;
+  cpu_spread_percent: number;
+  /** Data that an fsync writes; what it adds to the log; size and number of log buffers. */
+  data_bytes: number;
+  log_bytes: number;
+  log_buffer_bytes: number;
+  log_buffers: number;
+  /** Who writes a commit: a caller of fsync, or a thread. */
+  log_writer: "client" | "worker";
+  cpus_allowed?: number[];
+}
 
 export type BatchStep =
   | { cpu: number }
@@ -209,6 +238,12 @@ export interface JobReport {
   /** I/Os that waited for the lock of their file, and the mean wait over all I/Os. */
   file_lock_waits: number;
   file_lock_wait_ns: number;
+  /** fsync calls and their mean time. */
+  fsyncs: number;
+  fsyncs_per_s: number;
+  fsync_ns: number;
+  /** Mean time of one execution of a client of dbench; 0 for other workloads. */
+  loop_ns: number;
   slat: Latency;
   clat: Latency;
   lat: Latency;

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use mqscope_core::report::{JobReport, ObjectReport, QueueReport};
     use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, WriteCache};
-    use mqscope_core::workload::{JobSpec, Workload};
+    use mqscope_core::workload::{Dbench, JobSpec, Workload};
     use serde_json::Value;
 
     const TYPES: &str = include_str!("api.d.ts");
@@ -188,6 +188,9 @@ mod tests {
         check("Scenario", &scenario);
         check("Device", &scenario["devices"][0]);
         check("Job", &scenario["workload"]["jobs"][0]);
+
+        let clients = Dbench { cpus_allowed: Some(vec![0]), ..Dbench::default() };
+        check("Dbench", &json(&clients));
 
         let parsed = fio::parse(b"[a]\nrw=randraed\niodepth=${N}\nbs=4k\n", &fio::Context::default());
         let parsed = json(&parsed);

@@ -1,8 +1,8 @@
-//! The text in the editor as a workload: a fio job or a batch script, with what its reader said. No browser here.
+//! The text in the editor as a workload: a fio job, a batch script or dbench's clients, with what its reader said. No browser here.
 
 use crate::preset::Preset;
 use mqscope_core::diag::Diagnostic;
-use mqscope_core::format::{fio, iob};
+use mqscope_core::format::{dbench, fio, iob};
 use mqscope_core::host;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{Engine, JobSpec, Pattern, Workload};
@@ -28,7 +28,11 @@ impl Reading {
 
 /// Reads a text for a machine, with disks like a preset's.
 pub fn read(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &Preset) -> Reading {
-    let mut reading = if is_batch(text) { batch(text, preset) } else { fio(text, answers, machine, preset) };
+    let mut reading = match text {
+        text if dbench::is_dbench(text) => dbench(text, preset),
+        text if is_batch(text) => batch(text, preset),
+        text => fio(text, answers, machine, preset),
+    };
     if text == preset.job && reading.base.is_some() {
         // Word for word the preset: then it is the preset, with the same state hash as anywhere else.
         reading.base = Some(preset.base.clone());
@@ -55,6 +59,16 @@ fn batch(text: &str, preset: &Preset) -> Reading {
             }
             let base = preset.scenario(disks, Workload::Batch(parsed.script));
             Reading { findings: parsed.warnings, asks: Vec::new(), base: Some(base) }
+        }
+    }
+}
+
+fn dbench(text: &str, preset: &Preset) -> Reading {
+    match dbench::parse(text) {
+        Err(findings) => Reading { findings, ..Reading::default() },
+        Ok(spec) => {
+            let base = preset.scenario(preset.base.devices.clone(), Workload::Dbench(spec));
+            Reading { base: Some(base), ..Reading::default() }
         }
     }
 }
@@ -86,10 +100,11 @@ fn disks(files: &[String], preset: &Preset) -> Vec<DeviceConfig> {
     files.iter().enumerate().map(disk).collect()
 }
 
-/// A workload as text that [`read`] takes back: a fio job, or a batch script.
+/// A workload as text that [`read`] takes back: a fio job, a batch script, or dbench's clients.
 pub fn print(workload: &Workload, disks: &[DeviceConfig]) -> String {
     match workload {
         Workload::Batch(script) => iob::print(script),
+        Workload::Dbench(spec) => dbench::print(spec),
         Workload::Jobs(jobs) => jobs.iter().map(|job| print_job(job, disks)).collect::<Vec<_>>().join("\n"),
     }
 }

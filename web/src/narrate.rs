@@ -268,6 +268,7 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         Kind::TaskSleep { why } => String::from(match why {
             Sleep::Tag => "sleeps until a tag is free",
             Sleep::FileLock => "sleeps until the file's lock is free",
+            Sleep::Log => "sleeps until a commit is in the log, or is asked for",
             Sleep::Wbt => "sleeps until fewer asynchronous writes are in flight",
             Sleep::Request => "sleeps until the pool has a request",
             Sleep::Io => "sleeps until I/O completes",

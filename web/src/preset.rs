@@ -110,7 +110,7 @@ impl Preset {
     /// How the page looks at it first: past the crowd of the start, slow enough to follow one request.
     pub fn view(&self) -> View {
         let speed = match self.base.workload {
-            Workload::Jobs(_) => 10_000.0,
+            Workload::Jobs(_) | Workload::Dbench(_) => 10_000.0,
             Workload::Batch(_) => 1_000.0,
         };
         View {

@@ -1,6 +1,7 @@
-//! Readers and writers of other people's text: fio jobs, batch scripts, blkparse, shell commands for sysfs.
+//! Readers and writers of other people's text: fio jobs, batch scripts, dbench's clients, blkparse, shell commands for sysfs.
 
 pub mod blkparse;
+pub mod dbench;
 pub mod fio;
 pub mod iob;
 pub mod sysfs;

@@ -175,6 +175,15 @@ pub const MACHINES: &[Machine] = &[
         threads_per_core: 2,
         costs: SKX,
     },
+    // The machine on which line transfers were measured; its cores are those of the 6150 for the costs here.
+    Machine {
+        name: "xeon-gold-6242-2s",
+        label: "2 x Xeon Gold 6242 (2 sockets, 32 cores, 64 CPUs)",
+        sockets: 2,
+        cores_per_socket: 16,
+        threads_per_core: 2,
+        costs: SKX,
+    },
     Machine {
         name: "desktop",
         label: "desktop (8 cores, 16 CPUs)",

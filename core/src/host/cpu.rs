@@ -53,6 +53,14 @@ pub(crate) enum Frame {
     Fio { pc: u8 },
     /// A batch thread.
     Batch { pc: u8 },
+    /// A client of dbench.
+    Dbench { pc: u8 },
+    /// `xfs_log_force_lsn` or `jbd2_log_wait_commit`: the caller has joined commit `commit`.
+    LogForce { pc: u8, commit: u32 },
+    /// A commit is written to the log.
+    LogWrite { pc: u8 },
+    /// The thread that writes the log.
+    LogWorker,
     /// `io_submit`: the task's prepared I/Os from `next` on.
     IoSubmit { pc: u8, next: u32 },
     /// `inode_lock` or `inode_lock_shared`, for an I/O of kind `op`.
@@ -135,6 +143,10 @@ impl Frame {
         match self {
             Frame::Fio { .. } => "fio",
             Frame::Batch { .. } => "iob",
+            Frame::Dbench { .. } => "dbench",
+            Frame::LogForce { .. } => "log_force",
+            Frame::LogWrite { .. } => "xlog_sync",
+            Frame::LogWorker => "log worker",
             Frame::IoSubmit { .. } => "io_submit",
             Frame::FileLock { .. } => "inode_lock",
             Frame::SubmitBio { .. } => "blk_mq_submit_bio",

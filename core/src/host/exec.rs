@@ -123,6 +123,10 @@ impl Sim {
         match frame {
             Frame::Fio { pc } => self.fio(c, pc),
             Frame::Batch { pc } => self.batch(c, pc),
+            Frame::Dbench { pc } => self.dbench(c, pc),
+            Frame::LogForce { pc, commit } => self.log_force(c, pc, commit),
+            Frame::LogWrite { pc } => self.log_write(c, pc),
+            Frame::LogWorker => self.log_worker(c),
             Frame::IoSubmit { pc, next } => self.io_submit(c, pc, next),
             Frame::FileLock { pc, lock, op } => self.take_file_lock(c, pc, lock, op),
             Frame::SubmitBio { pc, bio, part, rq } => self.submit_bio(c, pc, bio, part, rq),

@@ -4,6 +4,7 @@ use super::stats::{JobStats, Latencies, QueueStats};
 use super::*;
 use crate::sim::Sim;
 use crate::topology::ObjectKind;
+use crate::workload::Workload;
 use std::collections::BTreeMap;
 
 pub(crate) fn build(sim: &Sim) -> Report {
@@ -18,9 +19,11 @@ pub(crate) fn build(sim: &Sim) -> Report {
         .iter()
         .enumerate()
         .map(|(i, stats)| job_report(sim.job_name(i), sim.processes(i), std::slice::from_ref(stats), per_s))
+        .map(|job| with_loops(sim, job, window_ns))
         .collect();
     let processes = jobs.iter().map(|j| j.processes).sum();
     let total = job_report("all jobs".into(), processes, &sim.stats.jobs, per_s);
+    let total = JobReport { loop_ns: jobs.first().map_or(0.0, |job| job.loop_ns), ..total };
     Report {
         title: sim.scenario.title.clone(),
         kernel: kernel_text(sim),
@@ -58,6 +61,14 @@ pub(crate) fn build(sim: &Sim) -> Report {
             warnings
         },
     }
+}
+
+/// Adds the time of an execution of dbench.
+fn with_loops(sim: &Sim, job: JobReport, window_ns: u64) -> JobReport {
+    let Workload::Dbench(spec) = &sim.scenario.workload else { return job };
+    let executions = job.fsyncs as f64 / f64::from(spec.segments);
+    let loop_ns = if job.fsyncs == 0 { 0.0 } else { window_ns as f64 * f64::from(spec.clients) / executions };
+    JobReport { loop_ns, ..job }
 }
 
 fn kernel_text(sim: &Sim) -> String {
@@ -109,6 +120,10 @@ fn job_report(name: String, processes: u32, parts: &[JobStats], per_s: f64) -> J
         file_lock_waits: sum(|j| j.file_lock_waits),
         file_lock_wait_ns: sum(|j| j.file_lock_wait_ns) as f64 / ios.max(1) as f64,
         reads: sum(|j| j.reads),
+        fsyncs: sum(|j| j.fsyncs),
+        fsyncs_per_s: sum(|j| j.fsyncs) as f64 * per_s,
+        fsync_ns: sum(|j| j.fsync_ns) as f64 / sum(|j| j.fsyncs).max(1) as f64,
+        loop_ns: 0.0,
         iops: sum(|j| j.ios) as f64 * per_s,
         bandwidth: sum(|j| j.bytes) as f64 * per_s,
         slat: latency(parts.iter().map(|j| &j.slat)),

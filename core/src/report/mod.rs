@@ -81,6 +81,15 @@ pub struct JobReport {
     pub file_lock_waits: u64,
     /// Mean time that an I/O waited for it, over all I/Os, ns.
     pub file_lock_wait_ns: f64,
+    /// `fsync` calls that returned in the window.
+    pub fsyncs: u64,
+    /// Such calls per second.
+    pub fsyncs_per_s: f64,
+    /// Mean time of a call, ns.
+    pub fsync_ns: f64,
+    /// Mean time that a client of dbench takes for one execution, ns: the time of all clients over the executions, parts
+    /// counting as parts; 0 for other workloads.
+    pub loop_ns: f64,
     /// Submission latency: from the start of the system call until the I/O was handed over.
     pub slat: Latency,
     /// Completion latency: from hand-over until the application knew.

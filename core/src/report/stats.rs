@@ -42,6 +42,9 @@ pub(crate) struct JobStats {
     /// I/Os that waited for the lock of their file, and how long in all.
     pub file_lock_waits: u64,
     pub file_lock_wait_ns: u64,
+    /// `fsync` calls that returned, and how long they took in all.
+    pub fsyncs: u64,
+    pub fsync_ns: u64,
     pub slat: Latencies,
     pub clat: Latencies,
     pub lat: Latencies,
@@ -140,6 +143,8 @@ impl Stats {
             bytes: 0,
             file_lock_waits: 0,
             file_lock_wait_ns: 0,
+            fsyncs: 0,
+            fsync_ns: 0,
             slat: Latencies::new(),
             clat: Latencies::new(),
             lat: Latencies::new(),
@@ -219,6 +224,14 @@ impl Stats {
         q.inserted += u64::from(r.i_ns > 0);
     }
 
+    /// An `fsync` that was called at `called_ns` returned.
+    pub(crate) fn synced(&mut self, job: u16, now_ns: u64, called_ns: u64) {
+        self.last_ns = now_ns;
+        let j = &mut self.jobs[job as usize];
+        j.fsyncs += 1;
+        j.fsync_ns += now_ns - called_ns;
+    }
+
     /// The application took note of a finished I/O.
     pub(crate) fn reaped(&mut self, job: u16, io: &Io, now_ns: u64) {
         self.last_ns = now_ns;
@@ -244,6 +257,7 @@ impl Hash for Stats {
         (self.measured_from_ns, self.last_ns).hash(state);
         for j in &self.jobs {
             (j.file_lock_waits, j.file_lock_wait_ns).hash(state);
+            (j.fsyncs, j.fsync_ns).hash(state);
             (j.ios, j.reads, j.bytes, j.slat.sum_ns, j.clat.sum_ns, j.lat.sum_ns).hash(state);
         }
         self.queues.hash(state);

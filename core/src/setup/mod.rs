@@ -1,5 +1,6 @@
 //! From a scenario to a simulation at time 0: checks every value, builds every structure, names everything.
 
+mod dbench;
 mod disks;
 mod schedulers;
 mod stacks;
@@ -24,6 +25,7 @@ use crate::scenario::{
 use crate::sim::Sim;
 use crate::topology::{self, ObjectKind, Site, Topology};
 use crate::workload::file_lock::{FILE_SYSTEMS, FileLock};
+use crate::workload::journal::Journal;
 use crate::workload::task::{JobState, Program, Task, TaskState};
 use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
 use std::collections::{BTreeMap, VecDeque};
@@ -130,7 +132,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     // fio's ramp_time of the jobs that start first counts as warm-up.
     let ramp_ns = match &scenario.workload {
         Workload::Jobs(jobs) => jobs.iter().map(|j| j.startdelay_ns + j.ramp_time_ns).max().unwrap_or(0),
-        Workload::Batch(_) => 0,
+        Workload::Batch(_) | Workload::Dbench(_) => 0,
     };
     let ramps = matches!(&scenario.workload, Workload::Jobs(jobs) if jobs.iter().any(|j| j.ramp_time_ns > 0));
     let mut warmup_ns = scenario.warmup_ns.max(if ramps { ramp_ns } else { 0 });
@@ -145,6 +147,13 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         tasks[task as usize].program.wake_at_ns = at;
         agenda.at(at, Timed::Task(task));
     }
+    let journal = match &scenario.workload {
+        Workload::Dbench(spec) => {
+            let disk_bytes = b.queues[spec.disk as usize].sectors * 512;
+            Some(Box::new(Journal::new(spec, disk_bytes)))
+        }
+        _ => None,
+    };
     let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns);
     Ok(Sim {
         now: 0,
@@ -160,6 +169,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         tasks,
         jobs,
         file_locks: b.file_locks,
+        journal,
         queues: b.queues,
         hctxs: b.hctxs,
         ctxs: b.ctxs,

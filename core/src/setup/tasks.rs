@@ -6,12 +6,13 @@ use super::*;
 const STEPS_MAX: usize = 100_000;
 
 /// Tasks, jobs, and (task, start time in ns) of those that start by the clock.
-type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
+pub(super) type Tasks = (Vec<Task>, Vec<JobState>, Vec<(u16, u64)>);
 
 impl Builder<'_> {
     pub(super) fn tasks(&mut self) -> Result<Tasks, ScenarioError> {
         match &self.scenario.workload {
             Workload::Jobs(jobs) => self.fio_tasks(jobs),
+            Workload::Dbench(spec) => self.dbench_tasks(spec),
             Workload::Batch(script) => {
                 let cpus = self.machine.cpus();
                 let mut cpu = 0;
@@ -225,7 +226,7 @@ impl Builder<'_> {
         Ok(locks)
     }
 
-    fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
+    pub(super) fn allowed(&self, job: &JobSpec) -> Result<Vec<u16>, ScenarioError> {
         let cpus = self.machine.cpus();
         let field = format!("job '{}'", job.name);
         if let Some(node) = job.numa_node {
@@ -251,7 +252,7 @@ impl Builder<'_> {
 
     /// Where a new task goes: the CPU with the fewest tasks, then the core with the fewest, then the lowest number.
     /// Tasks stay where they start; the scheduler's later balancing is not modelled.
-    fn least_loaded(&self, allowed: &[u16], load: &[u32]) -> u16 {
+    pub(super) fn least_loaded(&self, allowed: &[u16], load: &[u32]) -> u16 {
         let cpus = &self.topology.cpus;
         let core_load = |core: u16| -> u32 {
             cpus.iter().zip(load).filter(|(c, _)| c.core == core).map(|(_, &n)| n).sum()
@@ -263,7 +264,15 @@ impl Builder<'_> {
             .unwrap_or(0)
     }
 
-    fn task(&mut self, name: &str, job: u16, process: u32, cpu: u16, iodepth: u32, start: Frame) -> Task {
+    pub(super) fn task(
+        &mut self,
+        name: &str,
+        job: u16,
+        process: u32,
+        cpu: u16,
+        iodepth: u32,
+        start: Frame,
+    ) -> Task {
         let t = self.topology.tasks.len() as u16;
         let ring_line = self.object(
             "aio ring",
@@ -304,6 +313,8 @@ impl Builder<'_> {
                 call: 0,
                 unsynced: 0,
                 block: (0, 0, 0),
+                work_left_ns: 0,
+                called_ns: 0,
             },
         }
     }

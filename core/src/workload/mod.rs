@@ -2,12 +2,18 @@
 //!
 //! [`JobSpec`] is one fio job section with every inherited and default value filled in; [`crate::format::fio`]
 //! makes it from text. [`BatchScript`] names exact bios for each `io_submit` call, as the recordings do;
-//! [`crate::format::iob`] makes it from text.
+//! [`crate::format::iob`] makes it from text. [`Dbench`] describes the clients of dbench and their file system.
 
 mod batch;
+mod dbench;
 pub(crate) mod file_lock;
 mod fio;
+pub(crate) mod journal;
 pub(crate) mod task;
+
+pub use dbench::{
+    CLIENTS_MAX, CPU_MAX_NS, DATA_MAX, Dbench, LOG_BUFFER_MAX, LOG_BUFFERS_MAX, LogWriter, SEGMENTS_MAX,
+};
 
 use crate::event::{Op, Prio, PrioClass};
 use serde::{Deserialize, Serialize};
@@ -25,6 +31,8 @@ pub enum Workload {
     Jobs(Vec<JobSpec>),
     /// One thread that replays exact `io_submit` calls.
     Batch(BatchScript),
+    /// Clients that work and call `fsync`, on a file system with a log.
+    Dbench(Dbench),
 }
 
 /// How a job hands I/O to the kernel.

@@ -80,6 +80,10 @@ pub(crate) struct Program {
     pub unsynced: u32,
     /// The block under way: (disk, first byte, bytes).
     pub block: (u16, u64, u32),
+    /// CPU time to its next call, ns.
+    pub work_left_ns: u64,
+    /// When its call began, ns.
+    pub called_ns: u64,
 }
 
 /// A job section (or the batch script) as a whole.
@@ -96,6 +100,7 @@ impl Sim {
         match &self.scenario.workload {
             crate::workload::Workload::Jobs(jobs) => jobs[self.tasks[t].job as usize].engine,
             crate::workload::Workload::Batch(_) => Engine::Libaio,
+            crate::workload::Workload::Dbench(_) => Engine::Psync,
         }
     }
 
@@ -115,6 +120,11 @@ impl Sim {
     /// The write of a journal's commit record (REQ_PREFLUSH and REQ_FUA).
     pub(crate) fn new_commit(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
         self.new_io(t, queue, Op::Write, Flags::PREFLUSH.and(Flags::FUA), offset, len.max(512))
+    }
+
+    /// The write of a file's data that `fsync` waits for.
+    pub(crate) fn new_write(&mut self, t: usize, queue: u16, offset: u64, len: u32) -> u32 {
+        self.new_io(t, queue, Op::Write, Flags::NONE, offset, len.max(512))
     }
 
     /// BLKDISCARD of a part of a disk.
@@ -183,6 +193,11 @@ impl Sim {
             3 if self.ios[io].done_ns == 0 => Flow::Sleep(frame(3), Sleep::Io),
             _ => {
                 self.tasks[t].plug.active = false;
+                let i = &self.ios[io];
+                if !nested && i.sectors == 0 {
+                    let (job, called_ns) = (self.tasks[t].job, i.start_ns);
+                    self.stats.synced(job, self.now, called_ns);
+                }
                 self.take_note(c, t, io);
                 if !nested {
                     self.emit(c, Kind::SyscallExit);
@@ -389,7 +404,7 @@ impl Sim {
     }
 
     /// The application knows that the I/O is done. A flush is no I/O of its own in the numbers.
-    fn take_note(&mut self, c: usize, t: usize, io: u32) {
+    pub(crate) fn take_note(&mut self, c: usize, t: usize, io: u32) {
         let now = self.now;
         let i = &self.ios[io];
         let (bio, lat_ns, data, dropped) = (i.id, now - i.start_ns, i.sectors > 0, i.dropped);
@@ -437,7 +452,7 @@ impl Sim {
     fn start_delay(&self, t: usize) -> u64 {
         match &self.scenario.workload {
             crate::workload::Workload::Jobs(jobs) => jobs[self.tasks[t].job as usize].startdelay_ns,
-            crate::workload::Workload::Batch(_) => 0,
+            crate::workload::Workload::Batch(_) | crate::workload::Workload::Dbench(_) => 0,
         }
     }
 

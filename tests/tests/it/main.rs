@@ -3,6 +3,7 @@
 mod adding_a_scheduler;
 mod appendix_a;
 mod conservation;
+mod dbench;
 mod determinism;
 mod flush;
 mod found;

@@ -108,6 +108,8 @@ pub fn without_priorities(Shown(mut scenario): Shown) -> Shown {
                 (job.prio, job.cmdprio_percentage) = (Prio::default(), [0; 2]);
             }
         }
+        // Its clients and their log have no priorities.
+        Workload::Dbench(_) => {}
         Workload::Batch(script) => script.steps.retain(|step| !matches!(step, BatchStep::Prio(_))),
     }
     Shown(scenario)

@@ -193,6 +193,7 @@ fn scenario(title: String, machine: &str, devices: Vec<DeviceConfig>, workload: 
     // Only a workload that goes on can be measured after a warm-up; others are measured whole.
     let (duration_ns, warmup_ns) = match &workload {
         Workload::Batch(_) => (10_000_000_000, 0),
+        Workload::Dbench(_) => (5_000_000_000, 1_000_000_000),
         Workload::Jobs(jobs) => (DURATION_NS, if jobs.iter().all(endless) { DURATION_NS / 10 } else { 0 }),
     };
     Scenario {

@@ -95,6 +95,13 @@ fn job(out: &mut String, name: &str, job: &JobReport) -> fmt::Result {
         job.reads,
         job.ios.saturating_sub(job.reads)
     )?;
+    if job.fsyncs > 0 {
+        let (rate, mean) = (count(job.fsyncs_per_s), time(job.fsync_ns));
+        writeln!(out, "  {} fsync calls, {rate}/s, {mean} each", job.fsyncs)?;
+    }
+    if job.loop_ns > 0.0 {
+        writeln!(out, "  one execution {}", time(job.loop_ns))?;
+    }
     if job.ios == 0 {
         return Ok(());
     }

@@ -123,6 +123,7 @@ impl Stage {
             None => (name, if in_task { p.ink_2 } else { p.ink_3 }),
             Some((Sleep::Tag, _)) => (format!("{name}: no tag"), p.tone(Tone::Trouble)),
             Some((Sleep::FileLock, _)) => (format!("{name}: file lock"), p.tone(Tone::Trouble)),
+            Some((Sleep::Log, _)) => (format!("{name}: log"), p.ink_3),
             Some((Sleep::Wbt, _)) => (format!("{name}: throttled"), p.tone(Tone::Trouble)),
             Some((Sleep::Request, _)) => (format!("{name}: no request"), p.tone(Tone::Trouble)),
             Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
