@@ -292,7 +292,8 @@ mod tests {
     #[test]
     fn a_shared_counter_saturates_at_one_transfer_and_one_operation() {
         // 48 + 7 and 136 + 7 ns; the rounded ceilings are 20 M and 7 M a second.
-        let near = |found: f64, due: f64| assert!((found - due).abs() < 0.01 * due, "{found}, but {due} is due");
+        let near =
+            |found: f64, due: f64| assert!((found - due).abs() < 0.01 * due, "{found}, but {due} is due");
         let socket: Vec<usize> = (0..16).collect();
         near(rate(&socket), 1e9 / 55.0);
         // First threads of cores 0 to 17 are socket 0, those of 18 to 35 socket 1.

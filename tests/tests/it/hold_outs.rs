@@ -76,9 +76,14 @@ fn one_tag_set_for_twelve_disks() {
     }
     // What the report is about: with plenty of tags all ways are alike, with few of them none loses.
     let plenty = found.map(|row| row[0]);
-    let (least, most) = (plenty.iter().copied().fold(f64::MAX, f64::min), plenty.iter().copied().fold(0.0, f64::max));
-    println!("spread with 4000 tags {:.2}; none with 260 of 4000 tags: {:.2} and {:.2} (published 0.25 and 0.56)",
-        most / least, found[0][1] / found[0][0], found[2][1] / found[2][0]);
+    let (least, most) =
+        (plenty.iter().copied().fold(f64::MAX, f64::min), plenty.iter().copied().fold(0.0, f64::max));
+    println!(
+        "spread with 4000 tags {:.2}; none with 260 of 4000 tags: {:.2} and {:.2} (published 0.25 and 0.56)",
+        most / least,
+        found[0][1] / found[0][0],
+        found[2][1] / found[2][0]
+    );
     assert!(most <= 12.0 * 179e3 * 1.01, "above the caps of the disks");
     assert!(found[0][1] < found[0][0], "fewer tags cannot be faster");
 }
@@ -135,18 +140,22 @@ fn counters_that_every_command_shares() {
         scenario.set.insert(knob.into(), value.into());
         run(&scenario).total.iops
     };
-    let (with, without) = (
-        load("5.4", 16, 4, "scsi_host_busy", "true"),
-        load("5.4", 16, 4, "scsi_host_busy", "false"),
+    let (with, without) =
+        (load("5.4", 16, 4, "scsi_host_busy", "true"), load("5.4", 16, 4, "scsi_host_busy", "false"));
+    println!(
+        "host_busy removed: {:+.0} % (published +15 %), {:.0} K to {:.0} K",
+        (without / with - 1.0) * 100.0,
+        with / 1e3,
+        without / 1e3
     );
-    println!("host_busy removed: {:+.0} % (published +15 %), {:.0} K to {:.0} K",
-        (without / with - 1.0) * 100.0, with / 1e3, without / 1e3);
-    let (counter, map) = (
-        load("5.12", 1, 32, "scsi_budget_map", "false"),
-        load("5.12", 1, 32, "scsi_budget_map", "true"),
+    let (counter, map) =
+        (load("5.12", 1, 32, "scsi_budget_map", "false"), load("5.12", 1, 32, "scsi_budget_map", "true"));
+    println!(
+        "device_busy a bitmap: {:+.0} % (published about +30 %), {:.0} K to {:.0} K",
+        (map / counter - 1.0) * 100.0,
+        counter / 1e3,
+        map / 1e3
     );
-    println!("device_busy a bitmap: {:+.0} % (published about +30 %), {:.0} K to {:.0} K",
-        (map / counter - 1.0) * 100.0, counter / 1e3, map / 1e3);
     assert!(without >= with * 0.99, "a line less cannot be slower");
     assert!(map >= counter * 0.99, "16 words cannot be slower than one");
 }

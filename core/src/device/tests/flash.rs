@@ -106,7 +106,6 @@ fn a_consumer_disk_is_fast_until_its_slc_is_full() {
     };
     let burst = closed(&mut at, 8, 15 * MS, &mut write);
     near("burst", burst.iops() * 131_072.0, 3.3e9, 0.03);
-    closed(&mut at, 8, 60 * MS, &mut write);
     let mut at = device("970evoplus-1t", &[("slc_mb", 0)], 1);
     let after = closed(&mut at, 8, 200 * MS, &mut write);
     near("sustained", after.iops() * 131_072.0, 1.7e9, 0.03);
