@@ -80,6 +80,7 @@ fn pcie_carries_what_the_formula_says() {
             ("member_fixed_ns", 1_000),
             ("member_read_cap", 10_000_000),
             ("member_command_cap", 10_000_000),
+            ("member_front_rate", 1_000_000_000_000),
         ];
         reads("hba-r0-8ssd", &changes, 1, 512, 4096).iops()
     };
