@@ -230,10 +230,22 @@ pub enum Stage {
     WriteBuffer,
     /// Waiting for and having a place in the battery-backed write cache of an adapter.
     WriteBack,
-    /// A member disk busy with data from the adapter's cache (`rq` 0).
-    Destage,
     /// Waiting for and using the link to the host.
     Link,
+    /// Waiting in the queue of a rotating disk, for the arm or for room in the cache.
+    Queued,
+    /// The arm is on its way.
+    Seek,
+    /// Waiting for the platter to turn.
+    Rotate,
+    /// Data pass under the head.
+    Transfer,
+    /// The disk's cache takes or gives the data.
+    Cache,
+    /// Cached data go to the platter, or from an adapter to a member; of a flush: waiting for that.
+    Destage,
+    /// The head reads on behind a command.
+    ReadAhead,
 }
 
 /// Why a task sleeps.
@@ -393,7 +405,8 @@ pub enum Kind {
 
     // --- device -------------------------------------------------------------------------------------
     /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, channel, member or
-    /// engine, all of the device counted on; `rq` is 0 for what the device does by itself. Logged when the stage is decided, so both times may lie ahead of the event.
+    /// engine, all of the device counted on. Logged when the stage is decided, so both times may lie ahead of the event.
+    /// Request 0: the device works for itself (a program, data from a cache, reading ahead).
     DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
 
     // --- checks -------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
-//! Device models: null, flash, RAID adapter. One file or folder each, one trait, one row in [`PRESETS`].
+//! Device models: null, flash, RAID adapter, rotating disk. One file or folder each, one trait, one row in [`PRESETS`].
 //!
 //! A device knows commands and time, nothing of schedulers, CPUs or kernels. Where stations are first in, first out
 //! with fixed service times, their end is computed on arrival; an event is scheduled only where streams meet again.
 
 mod flash;
 mod hba;
+mod hdd;
 mod null;
 mod params;
 mod presets;
@@ -13,6 +14,7 @@ mod tests;
 mod view;
 
 pub(crate) use hba::{AdapterSpec, HbaSpec};
+pub use hdd::{HddView, HddWork, QueuedCommand, Spot};
 pub use params::Param;
 pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
@@ -40,9 +42,6 @@ pub(crate) struct Command {
     pub seed: u64,
 }
 
-/// The slot of what a device does for nobody in particular (programs, destaging).
-pub(crate) const UNASKED: u32 = u32::MAX;
-
 /// A passed stage, for the log: unit, start and end, ns.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Passed {
@@ -51,6 +50,9 @@ pub(crate) struct Passed {
     pub start_ns: u64,
     pub end_ns: u64,
 }
+
+/// Instead of a request slot: the device works for itself.
+pub(crate) const UNASKED: u32 = u32::MAX;
 
 /// What a device asks for: events of its own, finished commands, stages for the log.
 #[derive(Clone, Debug, Default, Hash)]
@@ -97,6 +99,7 @@ pub(crate) enum Device {
     Null(null::Null),
     Flash(flash::Flash),
     Hba(hba::Hba),
+    Hdd(Box<hdd::Hdd>),
 }
 
 impl Device {
@@ -112,8 +115,14 @@ impl Device {
         Device::Flash(flash::Flash::nvme(spec))
     }
 
-    pub(crate) fn hba(spec: hba::HbaSpec, luns: u16) -> Self {
-        Device::Hba(hba::Hba::new(spec, luns))
+    /// An adapter with `luns` volumes of `size` bytes.
+    pub(crate) fn hba(spec: hba::HbaSpec, luns: u16, size: u64) -> Self {
+        Device::Hba(hba::Hba::new(spec, luns, size))
+    }
+
+    /// A rotating disk of `size` bytes; `write_back`: it acknowledges writes from its cache.
+    pub(crate) fn hdd(spec: hdd::HddSpec, size: u64, write_back: bool) -> Self {
+        Device::Hdd(Box::new(hdd::Hdd::new(spec, size, write_back, 0)))
     }
 
     fn model(&mut self) -> &mut dyn Model {
@@ -121,6 +130,7 @@ impl Device {
             Device::Null(d) => d,
             Device::Flash(d) => d,
             Device::Hba(d) => d,
+            Device::Hdd(d) => d.as_mut(),
         }
     }
 }
@@ -160,6 +170,7 @@ impl Sim {
             Device::Null(_) => None,
             Device::Flash(disk) => Some(DeviceView::Flash(disk.view(self.now))),
             Device::Hba(adapter) => Some(DeviceView::Adapter(adapter.view(self.now, queue.lun))),
+            Device::Hdd(disk) => Some(DeviceView::Hdd(disk.view(self.now))),
         }
     }
 
@@ -172,15 +183,13 @@ impl Sim {
         }
         for (slot, p) in out.stages.drain(..) {
             if self.log.is_on() {
-                let (rq, queue, cpu) = match slot {
-                    UNASKED => {
-                        let queue = self.queues.iter().position(|q| q.device == device);
-                        (0, queue.unwrap_or_default() as u16, 0)
-                    }
-                    slot => {
-                        let r = &self.rqs[slot];
-                        (r.id, r.queue, r.issue_cpu)
-                    }
+                let (rq, queue, cpu) = if slot == UNASKED {
+                    let queue = self.queues.iter().position(|q| q.device == device).unwrap_or_default();
+                    let hctx = self.queues[queue].first_hctx;
+                    (0, queue as QueueId, self.hctxs[hctx as usize].vector.cpu)
+                } else {
+                    let r = &self.rqs[slot];
+                    (r.id, r.queue, r.issue_cpu)
                 };
                 let Passed { stage, unit, start_ns, end_ns } = p;
                 self.emit_device_on(cpu, Kind::DeviceStage { rq, queue, stage, unit, start_ns, end_ns });

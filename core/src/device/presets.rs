@@ -2,11 +2,12 @@
 //!
 //! Sources: vendor figures and measurements named per row; `[E]` marks an estimate. Constants stand beside their models.
 //!
-//! Consumer SSDs have a volatile write cache. Data-center SSDs keep their buffer through a power cut and report none, a
+//! Consumer disks have a volatile write cache. Data-center SSDs keep their buffer through a power cut and report none, a
 //! RAID adapter's cache has a battery, and null_blk has none unless told to. A scenario can give a disk one.
 
 use super::flash::{FlashSpec, presets as flash};
 use super::hba::{HbaSpec, MemberSpec, presets as hba};
+use super::hdd::{HddSpec, presets as hdd};
 use super::params::{Param, Params};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub struct Preset {
     pub nr_tags: u32,
     /// Default commands a LUN takes at once; `None` where there is no budget.
     pub queue_depth: Option<u32>,
+    /// It has a seek time (`queue/rotational`).
+    pub rotational: bool,
     /// It acknowledges writes from a cache that a power cut empties, so that `fsync` has to flush it.
     pub write_cache: bool,
     /// It writes past that cache when told to (FUA).
@@ -41,12 +44,14 @@ impl Preset {
     pub fn units(&self) -> Vec<(String, u32)> {
         match &self.spec {
             Spec::Null { .. } | Spec::ScsiDebug { .. } => vec![],
+            Spec::Hdd(_) => vec![("platter".into(), 1)],
             Spec::Nvme(flash) => flash_units(flash),
             Spec::Hba(h) => {
                 let mut units =
                     vec![("engine".into(), h.adapter.engines), ("member".into(), h.adapter.members)];
                 match &h.member {
                     MemberSpec::Flash(flash) => units.extend(flash_units(flash)),
+                    MemberSpec::Hdd(_) => {}
                 }
                 units
             }
@@ -71,9 +76,11 @@ impl Spec {
         match self {
             Spec::Null { .. } | Spec::ScsiDebug { .. } => Vec::new(),
             Spec::Nvme(flash) => flash.params(),
+            Spec::Hdd(hdd) => hdd.params(),
             Spec::Hba(hba) => {
                 let member = match &hba.member {
                     MemberSpec::Flash(flash) => flash.params(),
+                    MemberSpec::Hdd(hdd) => hdd.params(),
                 };
                 let member = member.into_iter();
                 let member = member.map(|p| Param { name: format!("member_{}", p.name), ..p });
@@ -86,11 +93,13 @@ impl Spec {
         match self {
             Spec::Null { .. } | Spec::ScsiDebug { .. } => false,
             Spec::Nvme(flash) => flash.put(name, value),
+            Spec::Hdd(hdd) => hdd.put(name, value),
             // An adapter's constant may begin with `member_` itself.
             Spec::Hba(hba) => {
                 hba.adapter.put(name, value)
                     || name.strip_prefix("member_").is_some_and(|name| match &mut hba.member {
                         MemberSpec::Flash(flash) => flash.put(name, value),
+                        MemberSpec::Hdd(hdd) => hdd.put(name, value),
                     })
             }
         }
@@ -131,6 +140,8 @@ pub(crate) enum Spec {
     },
     Nvme(FlashSpec),
     Hba(HbaSpec),
+    /// A rotating disk behind AHCI.
+    Hdd(HddSpec),
 }
 
 const GB: u64 = 1_000_000_000;
@@ -139,9 +150,10 @@ const GB: u64 = 1_000_000_000;
 const NVME_TAGS: u32 = 1023;
 /// can_queue of a RAID adapter (Desai 2019).
 const HBA_TAGS: u32 = 5089;
-/// Default depths of LUNs behind the adapter: a RAID volume and a SAS disk (driver source 4.19).
+/// Default depths of LUNs behind the adapter: a RAID volume, a SAS and a SATA disk (driver source 4.19).
 const VOLUME_DEPTH: u32 = 256;
 const SAS_DEPTH: u32 = 64;
+const SATA_DEPTH: u32 = 32;
 
 /// A data-center NVMe disk: one queue a CPU, no volatile cache.
 const fn nvme(
@@ -160,6 +172,7 @@ const fn nvme(
         nr_hw_queues: 0,
         nr_tags: NVME_TAGS,
         queue_depth: None,
+        rotational: false,
         write_cache: false,
         fua: false,
         flush_not_queued: false,
@@ -195,6 +208,7 @@ const fn behind_adapter(
         nr_hw_queues: 1,
         nr_tags: HBA_TAGS,
         queue_depth: Some(depth),
+        rotational: false,
         write_cache: false,
         fua: false,
         flush_not_queued: false,
@@ -212,6 +226,7 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 1,
         nr_tags: 64,
         queue_depth: None,
+        rotational: false,
         write_cache: false,
         fua: false,
         flush_not_queued: false,
@@ -311,6 +326,31 @@ pub const PRESETS: &[Preset] = &[
         )
     },
     Preset {
+        nr_hw_queues: 64,
+        rotational: true,
+        ..behind_adapter(
+            "hba-hdd",
+            "SATA disk behind a RAID adapter with write-back cache (64 hctxs)",
+            "cache 1 GB [E 1-4], 100 us to acknowledge [E 60-150]; the disk is hdd-1t-nearline with its own cache off; \
+             LUN depth 32 (driver source 4.19)",
+            hba::HDD,
+            1000 * GB,
+            SATA_DEPTH,
+        )
+    },
+    Preset {
+        nr_hw_queues: 64,
+        rotational: true,
+        ..behind_adapter(
+            "hba-r0-hdd",
+            "RAID adapter volume: RAID0 of 8 SATA disks with write-back cache (64 hctxs)",
+            "as hba-hdd; LUN depth 256 (driver source 4.19)",
+            hba::R0_HDD,
+            8 * 1000 * GB,
+            VOLUME_DEPTH,
+        )
+    },
+    Preset {
         name: "scsi-debug",
         label: "SCSI debug disk (fixed time)",
         source: "scsi_debug with ndelay; can_queue and LUN depth are its defaults (SDEBUG_CANQUEUE, 3 words of bits); all \
@@ -320,9 +360,38 @@ pub const PRESETS: &[Preset] = &[
         nr_hw_queues: 1,
         nr_tags: 192,
         queue_depth: Some(192),
+        rotational: false,
         write_cache: true,
         fua: true,
         flush_not_queued: false,
+    },
+    Preset {
+        name: "hdd-1t-desktop",
+        label: "SATA disk 1 TB, 7200 rpm (desktop)",
+        source: "7200 rpm; 210 MB/s outside (ST1000DM010); seeks 8.2 ms on average, solved from data sheets and DiskSim's tables [E]; AHCI_MAX_CMDS",
+        spec: Spec::Hdd(hdd::DESKTOP),
+        size: 1000 * GB,
+        nr_hw_queues: 1,
+        nr_tags: 32,
+        queue_depth: Some(32),
+        rotational: true,
+        write_cache: true,
+        fua: false, // libata uses it only if told to
+        flush_not_queued: true,
+    },
+    Preset {
+        name: "hdd-1t-nearline",
+        label: "SATA disk 1 TB, 7200 rpm (nearline)",
+        source: "7200 rpm; 175 to 83 MB/s, 320800 tracks a surface (Constellation ES.3 manual); seeks as on the desktop disk [E]; AHCI_MAX_CMDS",
+        spec: Spec::Hdd(hdd::NEARLINE),
+        size: 1000 * GB,
+        nr_hw_queues: 1,
+        nr_tags: 32,
+        queue_depth: Some(32),
+        rotational: true,
+        write_cache: true,
+        fua: false, // libata uses it only if told to
+        flush_not_queued: true,
     },
 ];
 

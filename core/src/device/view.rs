@@ -1,5 +1,6 @@
 //! What devices look like from inside at one moment, for a picture.
 
+use super::HddView;
 use serde::Serialize;
 
 /// The inside of a device.
@@ -10,6 +11,8 @@ pub enum DeviceView {
     Flash(FlashView),
     /// An adapter, seen from one of its volumes.
     Adapter(AdapterView),
+    /// A rotating disk.
+    Hdd(HddView),
 }
 
 /// What a die is at.

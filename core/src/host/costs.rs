@@ -32,7 +32,7 @@ macro_rules! costs {
 costs! {
     syscall, fio_user, aio, uring, dio, fs_dio, rq_alloc, merge, remap, md_remap, plug_flush, ctx_insert,
     ctx_dequeue, elevator_deadline, elevator_kyber, elevator_bfq, run_hctx, scan_hctx,
-    scsi_queue_rq, hba_fire, nvme_queue_rq, null_queue_rq, doorbell, poll, irq, complete, softirq,
+    scsi_queue_rq, hba_fire, ahci_fire, nvme_queue_rq, null_queue_rq, doorbell, poll, irq, complete, softirq,
     ipi_send, ipi_receive, ipi_latency, wake, wake_local, wake_latency, context_switch,
     kworker_queue, kworker_latency, timer, atomic_local, line_smt, line_socket, line_remote,
     spinlock_local,
@@ -103,6 +103,7 @@ const SKX: Costs = Costs {
     scan_hctx: 16,     // per hctx in run_hw_queues [12-21, Desai 2020]
     scsi_queue_rq: 450, // prep and budget without shared lines [E 300-700]
     hba_fire: 350,     // megaraid build and fire with its MMIO write [E 250-600]
+    ahci_fire: 400,    // ahci_qc_prep and ahci_qc_issue: table, FIS, two MMIO writes [E 250-800]
     nvme_queue_rq: 80, // without the doorbell, 180 with it [E 110-300; XRP 113]
     null_queue_rq: 100, // [E 50-200]
     doorbell: 100,     // visible CPU cost of a posted MMIO write [E 60-150]
@@ -149,6 +150,7 @@ const DESKTOP: Costs = Costs {
     scan_hctx: 7,
     scsi_queue_rq: 200,
     hba_fire: 200,
+    ahci_fire: 220,
     nvme_queue_rq: 30,
     null_queue_rq: 45,
     doorbell: 50,

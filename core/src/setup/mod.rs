@@ -2,6 +2,8 @@
 
 mod dbench;
 mod disks;
+mod hctxs;
+mod hosts;
 mod schedulers;
 mod stacks;
 mod tasks;

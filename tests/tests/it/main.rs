@@ -7,6 +7,7 @@ mod dbench;
 mod determinism;
 mod flush;
 mod found;
+mod hdd;
 mod hold_outs;
 mod invariants;
 mod laws;

@@ -2,6 +2,7 @@
 
 use super::spec::MemberSpec;
 use crate::device::flash::Flash;
+use crate::device::hdd::Hdd;
 use crate::device::{Command, DeviceView, MemberView, Model, Outbox};
 use std::collections::VecDeque;
 
@@ -9,11 +10,14 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Hash)]
 pub(crate) enum Disk {
     Flash(Flash),
+    Hdd(Box<Hdd>),
 }
 
 impl Disk {
-    pub(crate) fn new(spec: &MemberSpec) -> Self {
+    /// Member number `unit`, of `size` bytes.
+    fn new(spec: &MemberSpec, size: u64, unit: u16) -> Self {
         match spec {
+            MemberSpec::Hdd(spec) => Disk::Hdd(Box::new(Hdd::new(spec.clone(), size, false, unit))),
             MemberSpec::Flash(spec) => Disk::Flash(Flash::member(spec.clone())),
         }
     }
@@ -22,18 +26,21 @@ impl Disk {
     pub(crate) fn takes_early(&self) -> bool {
         match self {
             Disk::Flash(_) => true,
+            Disk::Hdd(_) => false,
         }
     }
 
     fn model(&mut self) -> &mut dyn Model {
         match self {
             Disk::Flash(disk) => disk,
+            Disk::Hdd(disk) => disk.as_mut(),
         }
     }
 
     pub(crate) fn view(&self, now: u64) -> DeviceView {
         match self {
             Disk::Flash(disk) => DeviceView::Flash(disk.view(now)),
+            Disk::Hdd(disk) => DeviceView::Hdd(disk.view(now)),
         }
     }
 
@@ -59,8 +66,14 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(spec: &MemberSpec) -> Self {
-        Self { disk: Disk::new(spec), in_flight: 0, destaging: 0, waiting: VecDeque::new(), sweep: 0 }
+    pub(crate) fn new(spec: &MemberSpec, size: u64, unit: u16) -> Self {
+        Self {
+            disk: Disk::new(spec, size, unit),
+            in_flight: 0,
+            destaging: 0,
+            waiting: VecDeque::new(),
+            sweep: 0,
+        }
     }
 
     pub(crate) fn view(&self, now: u64) -> MemberView {

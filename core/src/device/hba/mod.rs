@@ -110,11 +110,15 @@ pub(crate) struct Hba {
 }
 
 impl Hba {
-    pub(crate) fn new(spec: HbaSpec, luns: u16) -> Self {
+    /// An adapter with `luns` volumes of `size` bytes.
+    pub(crate) fn new(spec: HbaSpec, luns: u16, size: u64) -> Self {
         let count = u32::from(luns) * spec.adapter.members;
-        let members: Vec<Member> = (0..count).map(|_| Member::new(&spec.member)).collect();
+        let member_size = size / u64::from(spec.adapter.members);
+        let members: Vec<Member> =
+            (0..count).map(|m| Member::new(&spec.member, member_size, m as u16)).collect();
         let units = match &spec.member {
             MemberSpec::Flash(flash) => [flash.dies, flash.channels],
+            MemberSpec::Hdd(_) => [1, 1],
         };
         Self {
             in_free_ns: 0,
@@ -263,7 +267,7 @@ impl Hba {
                 // A member's own link and buffer are told by its number.
                 Stage::Link | Stage::WriteBuffer => continue,
                 Stage::Channel => (Stage::Channel, member * self.units[1] + unit),
-                stage => (stage, member * self.units[0] + unit),
+                stage => (stage, member * self.units[0] + unit % self.units[0]),
             };
             let unit = unit.min(u32::from(u16::MAX)) as u16;
             out.stages.push((owner, Passed { stage, unit, ..passed }));

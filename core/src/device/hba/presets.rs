@@ -2,6 +2,7 @@
 
 use super::spec::{AdapterSpec, HbaSpec, MemberSpec};
 use crate::device::flash::presets::SAS_SSD;
+use crate::device::hdd::presets::NEARLINE;
 
 /// PCIe Gen3 and Gen4 with 8 lanes, bytes per second.
 const GEN3_X8: u64 = 7_880_000_000;
@@ -45,3 +46,13 @@ pub(crate) const AERO_SSD_JBOD: HbaSpec = HbaSpec {
     adapter: AdapterSpec { link: GEN4_X8, members: 1, ..VENTURA },
     member: MemberSpec::Flash(SAS_SSD),
 };
+
+/// One rotating disk behind the card, whose cache acknowledges its writes.
+pub(crate) const HDD: HbaSpec = HbaSpec {
+    adapter: AdapterSpec { members: 1, member_depth: 32, cache_mb: 1024, reply_queues: 64, ..VENTURA },
+    member: MemberSpec::Hdd(NEARLINE),
+};
+
+/// RAID0 of 8 of them.
+pub(crate) const R0_HDD: HbaSpec =
+    HbaSpec { adapter: AdapterSpec { members: 8, ..HDD.adapter }, member: MemberSpec::Hdd(NEARLINE) };

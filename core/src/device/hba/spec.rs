@@ -1,6 +1,7 @@
 //! Constants of a RAID adapter, and what a command takes on its host link.
 
 use crate::device::flash::{FlashSpec, bytes_ns};
+use crate::device::hdd::HddSpec;
 use crate::device::params::spec;
 
 /// Bytes of a request frame fetched from the host.
@@ -73,6 +74,8 @@ impl AdapterSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MemberSpec {
     Flash(FlashSpec),
+    /// Rotating disks, with their own write caches off, as adapters leave them.
+    Hdd(HddSpec),
 }
 
 /// Constants of an adapter with its members.

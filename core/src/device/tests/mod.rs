@@ -46,7 +46,7 @@ pub(super) fn device(name: &str, changes: &[(&str, u64)], luns: u16) -> Device {
     let preset = preset(name).expect("the preset is known");
     match preset.spec.with(&changes).expect("the constants are in their bounds") {
         Spec::Nvme(spec) => Device::nvme(spec),
-        Spec::Hba(spec) => Device::hba(spec, luns),
+        Spec::Hba(spec) => Device::hba(spec, luns, preset.size),
         _ => panic!("{name} has no physics"),
     }
 }

@@ -272,13 +272,20 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         DeviceStage::Link => Part::Link,
         DeviceStage::Service | DeviceStage::WriteBuffer | DeviceStage::WriteBack if over => Part::Exit,
         DeviceStage::Firmware => Part::Engine(span.unit.into()),
+        DeviceStage::Cache if over => Part::Exit,
+        DeviceStage::Transfer if over && request.spans().last() == Some(span) => Part::Exit,
         DeviceStage::Service
         | DeviceStage::Controller
         | DeviceStage::WriteBuffer
         | DeviceStage::WriteBack
-        // Done for nobody in particular: no request stands there.
         | DeviceStage::Program
-        | DeviceStage::Destage => Part::Engine(0),
+        | DeviceStage::Queued
+        | DeviceStage::Seek
+        | DeviceStage::Rotate
+        | DeviceStage::Transfer
+        | DeviceStage::Cache
+        | DeviceStage::Destage
+        | DeviceStage::ReadAhead => Part::Engine(0),
         // Its data are off the die and queue for the channel and the link.
         DeviceStage::Channel => Part::Link,
         DeviceStage::Die if over => Part::Link,
