@@ -364,9 +364,6 @@ impl Scene {
             Stage::Program => (StoryKind::Device, format!("Flash die {unit} programs pages written before")),
             Stage::Channel => (StoryKind::Device, format!("Its page crosses channel {unit}")),
             Stage::WriteBack => (StoryKind::Device, String::from("In the adapter's battery-backed cache")),
-            Stage::Destage => {
-                (StoryKind::Device, format!("Data from the cache are written to member disk {unit}"))
-            }
             Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
             Stage::Link => (StoryKind::Device, String::from("Its data cross the link to the host")),
             Stage::Queued => (StoryKind::Wait, String::from("Waits in the queue inside the disk")),
