@@ -18,6 +18,9 @@ pub(crate) enum Purpose {
     RandomMap = 20,
     BlockSize = 21,
     Sequential = 22,
+    Suspend = 9,
+    PageType = 10,
+    Pause = 11,
 }
 
 /// 64 random bits.
