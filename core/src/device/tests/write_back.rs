@@ -60,7 +60,8 @@ fn a_rotating_disk_behind_the_cache_is_fast_to_write_and_slow_to_read() {
     let mut at = device("hba-hdd", &[], 1);
     let writes = closed(&mut at, 1, 20 * MS, |k| command(Op::Write, random_sector(k), 4096));
     assert!(writes.latencies_ns.iter().all(|ns| (100_500..100_800).contains(ns)), "{}", writes.mean_ns());
-    let reads = closed(&mut device("hba-hdd", &[], 1), 1, 4_000 * MS, |k| command(Op::Read, random_sector(k), 4096));
+    let reads =
+        closed(&mut device("hba-hdd", &[], 1), 1, 4_000 * MS, |k| command(Op::Read, random_sector(k), 4096));
     // Half a turn and a seek over a tenth of the disk, and more; never the 100 us of the cache.
     assert!((6e6..14e6).contains(&reads.mean_ns()), "{}", reads.mean_ns());
 }
