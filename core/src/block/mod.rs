@@ -18,6 +18,7 @@ mod scsi;
 mod send;
 mod submit;
 mod tags;
+mod vector;
 mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
@@ -27,6 +28,7 @@ pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
 pub(crate) use scsi::{Host, HostKind, Sdev};
+pub(crate) use vector::{Coalesce, Vector, VectorId};
 pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -48,7 +50,21 @@ pub(crate) mod status {
     pub(crate) const NO_TAG: u32 = 4;
 }
 
-/// One I/O of an application; a large one becomes several bios.
+/// Whose an I/O is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum IoRole {
+    /// An application's direct I/O.
+    #[default]
+    Direct,
+    /// An application's I/O through the page cache, which never reaches the block layer as such.
+    Buffered,
+    /// Dirty pages of this file on their way to the disk.
+    Writeback(u16),
+    /// Pages of this file being read.
+    Fill(u16),
+}
+
+/// One I/O of an application or of the page cache; a large one becomes several bios.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Io {
     /// Its task polls for the completion (REQ_HIPRI, REQ_POLLED).
@@ -72,6 +88,9 @@ pub(crate) struct Io {
     pub call: bool,
     /// It was a flush, and the device has no write cache: it never came to the queue.
     pub dropped: bool,
+    pub role: IoRole,
+    /// A buffered read that had to wait for the disk.
+    pub waited: bool,
 }
 
 /// A part of an I/O that became or joined a request.
@@ -151,6 +170,10 @@ impl Io {
     /// A write for which nobody waits.
     pub(crate) fn is_asynchronous(&self) -> bool {
         throttled(self.op, self.flags) == Some(Throttled::Write)
+    }
+
+    pub(crate) fn extent(&self) -> crate::event::Extent {
+        crate::event::Extent { op: self.op, flags: self.flags, sector: self.sector, sectors: self.sectors }
     }
 
     /// It goes through the flush machinery where the device has a write cache (`op_is_flush`).
@@ -260,8 +283,8 @@ pub(crate) struct Hctx {
     pub unrung: VecDeque<u32>,
     /// CPU on which delayed work is to run.
     pub work_target: u16,
-    /// CPU that takes the completion interrupt (NVMe).
-    pub irq_cpu: u16,
+    /// Its interrupt (NVMe).
+    pub vector: Vector,
     /// Its flush queue, where the device has a write cache.
     pub fq: Option<FlushQueue>,
 }
