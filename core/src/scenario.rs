@@ -41,6 +41,10 @@ pub struct Scenario {
     /// Machine factor, percent: all costs of the CPUs but cache-line transfers are multiplied by it.
     #[serde(default = "default_cost_percent", skip_serializing_if = "is_whole")]
     pub cost_percent: u32,
+    /// Ticks per second (CONFIG_HZ; distributions have 100 to 1000): timers of delayed runs fire with the first tick behind
+    /// their time. 0: at their time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hz: u32,
     /// Kernel row, see [`kernel::ROWS`].
     #[serde(default = "default_kernel")]
     pub kernel: String,
@@ -67,6 +71,7 @@ impl Default for Scenario {
             machine: default_machine(),
             costs: BTreeMap::new(),
             cost_percent: default_cost_percent(),
+            hz: 0,
             kernel: default_kernel(),
             set: BTreeMap::new(),
             break_invariants: Vec::new(),

@@ -14,6 +14,8 @@ export interface Scenario {
   costs?: Record<string, number>;
   /** Machine factor: all CPU costs but cache-line transfers, percent. */
   cost_percent?: number;
+  /** Ticks per second (CONFIG_HZ) for timers of delayed runs; 0: exact. */
+  hz?: number;
   /** Kernel row, such as "4.14". */
   kernel?: string;
   /** Policy knobs overridden by name. */
@@ -52,8 +54,8 @@ export interface Dbench {
   log_bytes: number;
   log_buffer_bytes: number;
   log_buffers: number;
-  /** Who writes a commit: a caller of fsync, or a thread. */
-  log_writer: "client" | "worker";
+  /** Who writes a commit: a caller of fsync, a thread, or a kworker of the caller's CPU. */
+  log_writer: "client" | "worker" | "kworker";
   cpus_allowed?: number[];
 }
 
@@ -277,6 +279,8 @@ export interface QueueReport {
   runs: number;
   empty_runs: number;
   delayed_runs: number;
+  works_delayed: number;
+  works_put_off: number;
   tag_waits: number;
   wbt_waits: number;
   flushes: number;

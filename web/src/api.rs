@@ -178,6 +178,7 @@ mod tests {
             machine: String::new(),
             costs: [(String::from("irq"), 1)].into(),
             cost_percent: 50,
+            hz: 250,
             kernel: String::new(),
             break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
             devices: vec![disk],
