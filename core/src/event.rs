@@ -224,6 +224,20 @@ pub enum Stage {
     WriteBuffer,
     /// Waiting for and using the link to the host.
     Link,
+    /// Waiting in the queue of a rotating disk, for the arm or for room in the cache.
+    Queued,
+    /// The arm is on its way.
+    Seek,
+    /// Waiting for the platter to turn.
+    Rotate,
+    /// Data pass under the head.
+    Transfer,
+    /// The disk's cache takes or gives the data.
+    Cache,
+    /// Cached data go to the platter; of a flush: waiting for that.
+    Destage,
+    /// The head reads on behind a command.
+    ReadAhead,
 }
 
 /// Why a task sleeps.
@@ -383,7 +397,8 @@ pub enum Kind {
 
     // --- device -------------------------------------------------------------------------------------
     /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, member or
-    /// engine. Logged when the stage is decided, so both times may lie ahead of the event.
+    /// engine. Logged when the stage is decided, so both times may lie ahead of the event. Request 0: the device works
+    /// for itself (a rotating disk writes from its cache or reads ahead).
     DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
 
     // --- checks -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ export interface Scenario {
   machine?: string;
   /** Costs of the machine overridden by name, ns. */
   costs?: Record<string, number>;
-  /** Machine factor: all CPU costs but cache-line transfers, percent. */
+  /** All work of the CPUs is multiplied by this, percent; line transfers stay. */
   cost_percent?: number;
   /** Ticks per second (CONFIG_HZ) for timers of delayed runs; 0: exact. */
   hz?: number;

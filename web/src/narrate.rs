@@ -69,6 +69,13 @@ fn stage(stage: Stage) -> &'static str {
         Stage::Die => "a die",
         Stage::WriteBuffer => "the write buffer",
         Stage::Link => "the link to the host",
+        Stage::Queued => "the queue inside the disk",
+        Stage::Seek => "the seek",
+        Stage::Rotate => "the wait for the platter to turn",
+        Stage::Transfer => "the head",
+        Stage::Cache => "the disk's cache",
+        Stage::Destage => "the write from the cache to the platter",
+        Stage::ReadAhead => "the read-ahead",
     }
 }
 
@@ -276,6 +283,12 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
         }
         Kind::Irq { hctx: h, .. } => format!("a completion interrupt of {} arrives", hctx(t, *h)),
         Kind::Ipi { target } => format!("sends the completion to CPU {target}"),
+        Kind::DeviceStage { rq: 0, queue, stage: s, start_ns, end_ns, .. } => format!(
+            "{} by itself: {} for {}",
+            disk(t, *queue),
+            stage(*s),
+            words::span(end_ns.saturating_sub(*start_ns) as f64)
+        ),
         Kind::DeviceStage { rq, queue, stage: s, unit, start_ns, end_ns } => format!(
             "request {rq} passes {} of {} (unit {unit}) for {}",
             stage(*s),

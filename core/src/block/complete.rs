@@ -1,7 +1,7 @@
 //! Completion: interrupt, the right CPU, C, tags and restarts
 //! (`blk_mq_complete_request`, `blk_mq_end_request`, `scsi_end_request`, `blk_mq_sched_restart`).
 
-use crate::block::{Driver, NONE};
+use crate::block::{Driver, HostKind, NONE};
 use crate::engine::agenda::Timed;
 use crate::event::{Extent, HctxId, Kind, Op};
 use crate::host::{Flow, Frame, Mode};
@@ -17,6 +17,10 @@ impl Sim {
             return self.hctxs[hctx as usize].completions.push_back(rq);
         }
         let cpu = match self.queues[r.queue as usize].driver {
+            // An AHCI port has one vector.
+            Driver::Scsi(host) if self.hosts[host as usize].kind == HostKind::Ahci => {
+                self.hctxs[hctx as usize].irq_cpu
+            }
             // The timer, or the reply queue, of the CPU that issued the command.
             Driver::Null | Driver::Scsi(_) => r.issue_cpu,
             Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
@@ -98,7 +102,7 @@ impl Sim {
                 self.fetch_request(c, rq);
                 let driver = self.queues[q].driver;
                 if let Driver::Scsi(host) = driver
-                    && self.hosts[host as usize].adapter
+                    && self.hosts[host as usize].kind == HostKind::Adapter
                 {
                     self.touch(c, self.hosts[host as usize].fw_line);
                 }

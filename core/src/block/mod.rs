@@ -26,7 +26,7 @@ pub(crate) use flush::{FlushQueue, Requeue, RequeueTo};
 pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
-pub(crate) use scsi::{Host, Sdev};
+pub(crate) use scsi::{Host, HostKind, Sdev};
 pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};

@@ -68,7 +68,13 @@ impl Sim {
                     unreachable!("queue {queue} is not stacked");
                 };
                 let (_, _, room) = stack.locate(whole.sector);
-                self.charge(c, self.costs.remap);
+                self.charge(
+                    c,
+                    match stack.layout {
+                        Layout::Raid0 { .. } => self.costs.md_remap,
+                        Layout::Linear => self.costs.remap,
+                    },
+                );
                 if u64::from(whole.sectors) <= room {
                     return Flow::Pay(frame(1, bio));
                 }

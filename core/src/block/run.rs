@@ -215,3 +215,55 @@ impl Sim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{DeviceConfig, Scenario};
+    use crate::workload::{Dbench, Workload};
+
+    #[test]
+    fn timers_fire_with_the_tick_behind_their_last_jiffy() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(timer_ns(5, 3 * MS, 0), 5 + 3 * MS);
+        // 250 Hz: 3 ms are one jiffy, and never less than one has passed.
+        assert_eq!(timer_ns(0, 3 * MS, 4 * MS), 8 * MS);
+        assert_eq!(timer_ns(4 * MS - 1, 3 * MS, 4 * MS), 8 * MS);
+        assert_eq!(timer_ns(4 * MS, 3 * MS, 4 * MS), 12 * MS);
+        // 1000 Hz.
+        assert_eq!(timer_ns(1_500_000, 3 * MS, MS), 5 * MS);
+    }
+
+    #[test]
+    fn a_timer_that_is_put_off_leaves_nothing_behind() {
+        let disk = DeviceConfig {
+            scheduler: "bfq".into(),
+            nr_hw_queues: Some(4),
+            ..DeviceConfig::new("sda", "scsi-debug")
+        };
+        let scenario = Scenario {
+            machine: "small".into(),
+            kernel: "5.10".into(),
+            devices: vec![disk],
+            workload: Workload::Dbench(Dbench::default()),
+            ..Scenario::default()
+        };
+        let mut sim = Sim::new(&scenario).expect("the scenario is valid");
+        let before = sim.agenda.timers();
+        for step in 0..1000 {
+            sim.now = step * 1000;
+            sim.delay_run_all(0, 0, 3_000_000);
+        }
+        assert_eq!(sim.agenda.timers(), before + 4, "one for each hctx");
+        // It fires at its old time, and again at the new one.
+        let hctx = &sim.hctxs[0];
+        assert!(hctx.work_timer_ns < Some(hctx.work_due_ns));
+        sim.now = hctx.work_timer_ns.expect("it is armed");
+        sim.work_due(0);
+        let hctx = &sim.hctxs[0];
+        assert_eq!((hctx.work, hctx.work_timer_ns), (Work::Delayed, Some(hctx.work_due_ns)));
+        sim.now = hctx.work_due_ns;
+        sim.work_due(0);
+        assert_eq!(sim.hctxs[0].work, Work::Queued);
+    }
+}

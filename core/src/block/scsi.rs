@@ -15,11 +15,21 @@ const MAX_DEVICE_BLOCKED: u8 = 3;
 /// When a queue runs again that was refused with no command in flight, ns (SCSI_QUEUE_DELAY).
 const QUEUE_DELAY_NS: u64 = 3_000_000;
 
+/// What a SCSI host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum HostKind {
+    /// A RAID adapter with firmware and a doorbell.
+    Adapter,
+    /// A port of an AHCI controller, with one disk.
+    Ahci,
+    /// scsi_debug.
+    Debug,
+}
+
 /// A SCSI host adapter.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Host {
-    /// A RAID adapter with firmware and a doorbell; else scsi_debug.
-    pub adapter: bool,
+    pub kind: HostKind,
     /// Commands in the host.
     pub host_busy: u32,
     /// Commands it takes at once; on blk-mq its tags are the same limit.
@@ -200,12 +210,7 @@ impl Sim {
                     self.hosts[h].host_busy -= 1;
                     return self.refuse(c, rq, false);
                 }
-                if self.hosts[h].adapter {
-                    self.touch(c, self.hosts[h].fw_line);
-                    self.charge(c, self.costs.hba_fire);
-                } else {
-                    self.charge(c, self.costs.null_queue_rq);
-                }
+                self.fire(c, host);
                 Flow::Pay(frame(3))
             }
             3 => {
@@ -224,7 +229,7 @@ impl Sim {
                         }
                     }
                 }
-                if self.hosts[h].adapter {
+                if self.hosts[h].kind != HostKind::Debug {
                     self.emit(c, Kind::Doorbell { hctx, count: 1 });
                 }
                 self.device_submit(c, rq);
@@ -256,6 +261,19 @@ impl Sim {
                 }
                 self.refuse(c, rq, false)
             }
+        }
+    }
+
+    /// What the driver's own part of `queue_rq` costs.
+    pub(super) fn fire(&mut self, c: usize, host: u16) {
+        let host = &self.hosts[host as usize];
+        match host.kind {
+            HostKind::Adapter => {
+                self.touch(c, host.fw_line);
+                self.charge(c, self.costs.hba_fire);
+            }
+            HostKind::Ahci => self.charge(c, self.costs.ahci_fire),
+            HostKind::Debug => self.charge(c, self.costs.null_queue_rq),
         }
     }
 

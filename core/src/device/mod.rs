@@ -1,21 +1,23 @@
-//! Device models: null, NVMe, RAID adapter. One file each, one trait, one row in [`PRESETS`].
+//! Device models: null, NVMe, RAID adapter, rotating disk. One file each, one trait, one row in [`PRESETS`].
 //!
 //! A device knows commands and time, nothing of schedulers, CPUs or kernels. Where stations are first in, first out
 //! with fixed service times, their end is computed on arrival; an event is scheduled only where streams meet again.
 
 mod flash;
 mod hba;
+mod hdd;
 mod null;
 mod nvme;
 mod params;
 mod presets;
 
+pub use hdd::{HddView, HddWork, QueuedCommand, Spot};
 pub use params::Param;
 pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
 
 use crate::engine::agenda::Timed;
-use crate::event::{Flags, Kind, Op, Stage};
+use crate::event::{Flags, Kind, Op, QueueId, Stage};
 use crate::sim::Sim;
 
 /// A command as the device sees it.
@@ -43,6 +45,9 @@ pub(crate) struct Passed {
     pub end_ns: u64,
 }
 
+/// Instead of a request slot: the device works for itself.
+pub(crate) const UNASKED: u32 = u32::MAX;
+
 /// What a device asks for: events of its own, finished commands, stages for the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
@@ -50,7 +55,7 @@ pub(crate) struct Outbox {
     pub timers: Vec<(u64, u32)>,
     /// (time, request slot)
     pub done: Vec<(u64, u32)>,
-    /// (request slot, stage)
+    /// (request slot or [`UNASKED`], stage)
     pub stages: Vec<(u32, Passed)>,
 }
 
@@ -88,6 +93,7 @@ pub(crate) enum Device {
     Null(null::Null),
     Nvme(nvme::Nvme),
     Hba(hba::Hba),
+    Hdd(Box<hdd::Hdd>),
 }
 
 impl Device {
@@ -107,11 +113,17 @@ impl Device {
         Device::Hba(hba::Hba::new(spec, luns))
     }
 
+    /// A rotating disk of `size` bytes; `write_back`: it acknowledges writes from its cache.
+    pub(crate) fn hdd(spec: hdd::HddSpec, size: u64, write_back: bool) -> Self {
+        Device::Hdd(Box::new(hdd::Hdd::new(spec, size, write_back, 0)))
+    }
+
     fn model(&mut self) -> &mut dyn Model {
         match self {
             Device::Null(d) => d,
             Device::Nvme(d) => d,
             Device::Hba(d) => d,
+            Device::Hdd(d) => d.as_mut(),
         }
     }
 }
@@ -143,6 +155,15 @@ impl Sim {
         self.deliver(device, out);
     }
 
+    /// The inside of a disk at this moment; `None` where there is nothing to see yet.
+    pub fn device_view(&self, queue: QueueId) -> Option<HddView> {
+        let queue = self.queues.get(queue as usize)?;
+        match self.devices.get(queue.device as usize)? {
+            Device::Hdd(disk) if queue.stack.is_none() => Some(disk.view(self.now)),
+            _ => None,
+        }
+    }
+
     fn deliver(&mut self, device: u16, mut out: Outbox) {
         for (at, token) in out.timers.drain(..) {
             self.agenda.at(at, Timed::Device(device, token));
@@ -152,7 +173,11 @@ impl Sim {
         }
         for (slot, p) in out.stages.drain(..) {
             if self.log.is_on() {
-                let (rq, queue, cpu) = {
+                let (rq, queue, cpu) = if slot == UNASKED {
+                    let queue = self.queues.iter().position(|q| q.device == device).unwrap_or_default();
+                    let hctx = self.queues[queue].first_hctx;
+                    (0, queue as QueueId, self.hctxs[hctx as usize].irq_cpu)
+                } else {
                     let r = &self.rqs[slot];
                     (r.id, r.queue, r.issue_cpu)
                 };

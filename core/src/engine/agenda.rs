@@ -104,6 +104,12 @@ impl Agenda {
         self.turns.insert(self.turns.len() - behind, turn);
     }
 
+    /// Timers and device events under way.
+    #[cfg(test)]
+    pub(crate) fn timers(&self) -> usize {
+        self.heap.len()
+    }
+
     /// Takes the continuation of a CPU away; its time, if it had one.
     pub(crate) fn cpu_cancel(&mut self, cpu: usize) -> Option<u64> {
         let place = self.turns.iter().position(|t| t.cpu == cpu as u32)?;

@@ -205,6 +205,9 @@ knobs! {
     /// A LUN that is blocked with nothing in flight has all its hctxs run again after 3 ms (SCSI_QUEUE_DELAY in
     /// scsi_mq_get_budget, 5.10+); before, the hctx that asked.
     scsi_delay_all: bool,
+    /// Commands that an AHCI disk takes at once (can_queue of the host; one was kept for libata's own until 4.17). Read when
+    /// the disk is set up, where it counts as 1 to 32.
+    ahci_max_cmds: u32,
     @ "NVMe"
     /// Submission and completion share one NVMe queue lock (nvmeq->q_lock; sq_lock in 4.19).
     nvme_shared_lock: bool,

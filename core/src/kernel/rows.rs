@@ -63,6 +63,7 @@ const K4_4: Knobs = Knobs {
     scsi_host_busy: true,
     scsi_device_ref: true,
     scsi_delay_all: false,
+    ahci_max_cmds: 31,
     nvme_shared_lock: true,
     hctx_counters: true,
     hctx_run_counter: true,
@@ -148,6 +149,7 @@ const K4_19: Knobs = Knobs {
     direct_unplugged: DirectUnplugged::MqSyncOrIdle,
     direct_at_flush: DirectAtFlush::IdleGroup,
     nvme_shared_lock: false,
+    ahci_max_cmds: 32,
     ..K4_16
 };
 

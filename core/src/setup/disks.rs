@@ -1,13 +1,15 @@
-//! Disks of a scenario: devices, request queues, hctxs, tag sets and their locks and lines.
+//! Disks of a scenario: request queues with their limits, locks and lines.
 
+use super::hosts::SharedHosts;
 use super::*;
 
 /// Largest number of tags of an hctx.
 const TAGS_MAX: u32 = 16_384;
 /// Recorded service times of a null device.
 const RECORDED_MAX: usize = 100_000;
-/// Segments of a request (BLK_MAX_SEGMENTS).
+/// Segments of a request (BLK_MAX_SEGMENTS), and on AHCI (AHCI_MAX_SG).
 const MAX_SEGMENTS: u32 = 128;
+const AHCI_MAX_SEGMENTS: u32 = 168;
 /// Default and largest discard_max_bytes (UINT_MAX in sectors, as a bio counts bytes in 32 bits).
 const DISCARD_MAX_BYTES: u64 = 4_294_966_784;
 
@@ -18,9 +20,6 @@ const WBT_LAT_USEC: u64 = 2_000;
 impl Builder<'_> {
     /// All disks; volumes of adapters share one adapter and its tag set.
     pub(super) fn disks(&mut self) -> Result<(), ScenarioError> {
-        let mut adapter: Option<(u16, u16)> = None; // device, host
-        let mut debug_host: Option<u16> = None;
-        let volumes = |p: &Preset| matches!(p.spec, Spec::Hba(_));
         let configs = &self.scenario.devices;
         let presets: Vec<Option<&'static Preset>> = configs
             .iter()
@@ -38,8 +37,7 @@ impl Builder<'_> {
                 preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let luns = presets.iter().flatten().filter(|p| volumes(p)).count() as u16;
-        let mut lun = 0;
+        let mut shared = SharedHosts::new(&presets);
         for (config, preset) in configs.iter().zip(presets) {
             let Some(preset) = preset else {
                 self.stacked(config)?;
@@ -64,76 +62,14 @@ impl Builder<'_> {
                 .spec
                 .with(&config.params)
                 .map_err(|problem| wrong(format!("devices.{}.params", config.name), problem))?;
-            let (device, driver, my_lun) = match &spec {
-                Spec::Null { completion_ns } => {
-                    let ns = config.completion_ns.unwrap_or(*completion_ns);
-                    check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
-                    (self.devices.len() as u16 - 1, Driver::Null, 0)
-                }
-                // Recorded times stand in for the flash; queues, locks and doorbells stay NVMe's.
-                Spec::Nvme(_) if !config.completions_ns.is_empty() => {
-                    let after = config.completions_ns.last().copied().unwrap_or_default();
-                    self.devices.push(Device::null(after, 0, &config.completions_ns));
-                    (self.devices.len() as u16 - 1, Driver::Nvme, 0)
-                }
-                Spec::Nvme(spec) => {
-                    self.devices.push(Device::nvme(spec.clone()));
-                    (self.devices.len() as u16 - 1, Driver::Nvme, 0)
-                }
-                Spec::Hba(spec) => {
-                    let (device, host) = *adapter.get_or_insert_with(|| {
-                        self.devices.push(Device::hba(spec.clone(), luns));
-                        (self.devices.len() as u16 - 1, self.hosts.len() as u16)
-                    });
-                    if self.hosts.len() <= host as usize {
-                        // The pool of the legacy path says nothing about the adapter.
-                        let nr_requests = config.nr_requests.filter(|_| config.path != Some(Path::Legacy));
-                        self.host(true, config.nr_tags.or(nr_requests).unwrap_or(preset.nr_tags));
-                    }
-                    lun += 1;
-                    (device, Driver::Scsi(host), lun - 1)
-                }
-                Spec::ScsiDebug { completion_ns } => {
-                    let ns = config.completion_ns.unwrap_or(*completion_ns);
-                    check(ns <= DURATION_MAX_NS, "completion_ns", || format!("at most {DURATION_MAX_NS}"))?;
-                    self.devices.push(Device::null(ns, config.completion_grain_ns, &config.completions_ns));
-                    let host = match debug_host {
-                        Some(host) => host,
-                        None => {
-                            *debug_host.insert(self.host(false, config.nr_tags.unwrap_or(preset.nr_tags)))
-                        }
-                    };
-                    (self.devices.len() as u16 - 1, Driver::Scsi(host), 0)
-                }
-            };
+            let (device, driver, lun) = self.attach(config, preset, spec, &mut shared)?;
             let timed = matches!(preset.spec, Spec::Null { .. } | Spec::ScsiDebug { .. });
             if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && !timed {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
-            self.disk(config, preset, device, driver, my_lun)?;
+            self.disk(config, preset, device, driver, lun)?;
         }
         Ok(())
-    }
-
-    /// A SCSI host: an adapter, or scsi_debug's.
-    fn host(&mut self, adapter: bool, can_queue: u32) -> u16 {
-        let mut line = |name: &str| self.object(name, name.into(), ObjectKind::Line, Site::Host);
-        let (host_line, fw_line) = (line("shost->host_busy"), line("instance->fw_outstanding"));
-        let host_lock =
-            self.object("shost->host_lock", "shost->host_lock".into(), ObjectKind::Lock, Site::Host);
-        let starved = VecDeque::new();
-        self.hosts.push(Host {
-            adapter,
-            host_busy: 0,
-            can_queue,
-            blocked: 0,
-            starved,
-            host_lock,
-            host_line,
-            fw_line,
-        });
-        self.hosts.len() as u16 - 1
     }
 
     fn disk(
@@ -172,14 +108,14 @@ impl Builder<'_> {
         let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
         let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
-        let nr_tags = given.unwrap_or(preset.nr_tags);
+        let nr_tags = given.unwrap_or(self.host_tags(preset));
         for (name, value) in [("nr_tags", nr_tags), ("nr_requests", config.nr_requests.unwrap_or(1))] {
             check((1..=TAGS_MAX).contains(&value), &field(name), || format!("must be from 1 to {TAGS_MAX}"))?;
         }
         // Only SCSI has a budget; elsewhere the tags are the limit.
-        let depth = preset
-            .queue_depth
-            .map_or(nr_tags * u32::from(nr + poll), |default| config.queue_depth.unwrap_or(default));
+        let depth = preset.queue_depth.map_or(nr_tags * u32::from(nr + poll), |default| {
+            config.queue_depth.unwrap_or(default.min(self.host_tags(preset)))
+        });
         check(depth >= 1, &field("queue_depth"), || "must be at least 1".into())?;
         if config.queue_depth.is_some() && preset.queue_depth.is_none() {
             self.warnings.push(format!("{name}: queue_depth concerns SCSI disks only; set nr_requests here"));
@@ -196,7 +132,10 @@ impl Builder<'_> {
         check((4..=65_536).contains(&max_sectors_kb), &field("max_sectors_kb"), || {
             "must be from 4 to 65536".into()
         })?;
-        let max_segments = config.max_segments.unwrap_or(MAX_SEGMENTS);
+        let max_segments = config.max_segments.unwrap_or(match preset.spec {
+            Spec::Hdd(_) => AHCI_MAX_SEGMENTS,
+            _ => MAX_SEGMENTS,
+        });
         check((1..=65_535).contains(&max_segments), &field("max_segments"), || {
             "must be from 1 to 65535".into()
         })?;
@@ -320,7 +259,7 @@ impl Builder<'_> {
             ObjectKind::Lock,
             Site::Queue(q),
         );
-        let rotational = config.rotational.unwrap_or(false);
+        let rotational = config.rotational.unwrap_or(preset.rotational);
         let bfq = scheduler.is_some_and(|row| row.name == "bfq");
         let (elevator, tunables) = match (path, scheduler) {
             (_, None) => (None, Vec::new()),
@@ -457,107 +396,5 @@ impl Builder<'_> {
             String::from("all volumes of one adapter take the same path")
         })?;
         Ok(path)
-    }
-
-    /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,
-    /// further second threads follow their core (`blk_mq_map_queues`).
-    fn cpu_map(&self, nr: u16, first_hctx: u16) -> Vec<u16> {
-        let cpus = self.machine.cpus();
-        let cores = self.machine.sockets * self.machine.cores_per_socket;
-        let mut map: Vec<u16> = Vec::with_capacity(cpus as usize);
-        for c in 0..cpus {
-            map.push(if c < nr {
-                c
-            } else if c < cores {
-                c % nr
-            } else {
-                map[(c % cores) as usize]
-            });
-        }
-        map.iter().map(|hctx| first_hctx + hctx).collect()
-    }
-
-    pub(super) fn tag_set(&mut self, what: &str, depth: u32, h: u16, i: u16, name: &str) -> u16 {
-        let hints = (0..self.machine.cpus())
-            .map(|c| {
-                let key = u64::from(h) << 32 | u64::from(c);
-                rng::below(self.scenario.seed, Purpose::TagHint, key, u64::from(depth)) as u32
-            })
-            .collect();
-        let mut tags = Tags::new(depth, hints);
-        for word in 0..tags.words.len() {
-            let id = self.object(
-                &format!("sbitmap word ({what})"),
-                format!("{what} word {word} (mq/{i} {name})"),
-                ObjectKind::Line,
-                Site::Tags(h),
-            );
-            if word == 0 {
-                tags.word_line = id;
-            }
-        }
-        self.tags.push(tags);
-        self.tags.len() as u16 - 1
-    }
-
-    #[allow(clippy::too_many_arguments)] // what an hctx is made of
-    fn hctx(&mut self, q: u16, i: u16, h: u16, tags: u16, map: &[u16], name: &str, write_cache: bool) {
-        let cpus: Vec<u16> = (0..map.len() as u16).filter(|&c| map[c as usize] == h).collect();
-        let at = Site::Hctx(h);
-        let words = map.len().div_ceil(CTX_MAP_BITS as usize);
-        let mut ctx_map_line = 0;
-        for word in 0..words {
-            let text = format!("hctx[{i}]->ctx_map word {word} ({name})");
-            let id = self.object("hctx->ctx_map word", text, ObjectKind::Line, at);
-            if word == 0 {
-                ctx_map_line = id;
-            }
-        }
-        let lock = self.object("hctx->lock", format!("hctx[{i}]->lock ({name})"), ObjectKind::Lock, at);
-        let counters_line =
-            self.object("hctx counters", format!("hctx[{i}] counters ({name})"), ObjectKind::Line, at);
-        let active_line =
-            self.object("hctx->nr_active", format!("hctx[{i}]->nr_active ({name})"), ObjectKind::Line, at);
-        let sq_lock = self.object("nvmeq lock", format!("nvmeq[{i}] lock ({name})"), ObjectKind::Lock, at);
-        let fq = write_cache.then(|| {
-            let text = format!("hctx[{i}]->fq->mq_flush_lock ({name})");
-            FlushQueue::new(self.object("fq->mq_flush_lock", text, ObjectKind::Lock, at))
-        });
-        self.topology.hctxs.push(topology::Hctx { queue: q, index: i, cpus: cpus.clone() });
-        let irq_cpu = cpus.first().copied().unwrap_or(0);
-        self.hctxs.push(Hctx {
-            queue: q,
-            cpus,
-            first_ctx: 0,
-            poll: false,
-            completions: VecDeque::new(),
-            ctx_map: 0,
-            ctx_map_used: 0,
-            ctx_map_line,
-            dispatch_from: 0,
-            dispatch: VecDeque::new(),
-            lock,
-            counters_line,
-            restart: false,
-            dispatch_busy: 0,
-            work: Work::Idle,
-            work_due_ns: 0,
-            work_timer_ns: None,
-            work_running: None,
-            work_again: false,
-            next_cpu: 0,
-            next_cpu_batch: 8,
-            tags,
-            sched_tags: None,
-            run_began_ns: 0,
-            elevator_queued: 0,
-            waits_for_tag: false,
-            active_line,
-            sq_lock,
-            unrung: VecDeque::new(),
-            work_target: 0,
-            irq_cpu,
-            fq,
-        });
     }
 }

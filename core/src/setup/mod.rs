@@ -2,6 +2,8 @@
 
 mod dbench;
 mod disks;
+mod hctxs;
+mod hosts;
 mod schedulers;
 mod stacks;
 mod tasks;
@@ -57,6 +59,7 @@ fn costs(scenario: &Scenario, machine: &Machine) -> Result<Costs, ScenarioError>
     check((1..=COST_PERCENT_MAX).contains(&percent), "cost_percent", || {
         format!("must be from 1 to {COST_PERCENT_MAX}")
     })?;
+    costs.scale(machine.factor_percent);
     costs.scale(percent);
     for (name, &ns) in &scenario.costs {
         check(ns <= COST_MAX, &format!("costs.{name}"), || format!("must be at most {COST_MAX} ns"))?;

@@ -273,7 +273,9 @@ impl Sim {
                     Engine::IoUring => self.costs.uring,
                     Engine::Psync => 0,
                 };
-                self.charge(c, per_io + self.costs.dio);
+                let in_file = self.tasks[t].file.holds.is_some();
+                let fs = if in_file { self.costs.fs_dio } else { 0 };
+                self.charge(c, per_io + self.costs.dio + fs);
                 if next == 0 && self.own_plug(t) {
                     self.tasks[t].plug.active = true;
                 }

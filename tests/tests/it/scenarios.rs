@@ -49,9 +49,9 @@ prop_compose! {
         machine in select(vec!["small", "desktop"]),
         mut set in knobs(),
         model in select(if legacy {
-            vec!["null", "hba-r0-8ssd"]
+            vec!["null", "hba-r0-8ssd", "hdd-1t-desktop"]
         } else {
-            vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd", "scsi-debug"]
+            vec!["null", "p3700-800", "p4510-2t", "p4800x-375", "hba-r0-8ssd", "scsi-debug", "hdd-1t-desktop"]
         }),
         elevator in select(schedulers(Path::Legacy)),
         (legacy, mixed) in (Just(legacy), prop::bool::ANY),

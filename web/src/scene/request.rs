@@ -15,7 +15,7 @@ pub const STEPS_MAX: usize = 16;
 /// Steps that are never dropped.
 pub const STEPS_FIRST: usize = 6;
 /// Device stages kept of one request.
-pub const SPANS_MAX: usize = 6;
+pub const SPANS_MAX: usize = 7;
 
 /// Where a request is, in the kernel's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

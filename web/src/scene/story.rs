@@ -359,6 +359,15 @@ impl Scene {
             Stage::Die => (StoryKind::Device, format!("Flash die {unit} works on it")),
             Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
             Stage::Link => (StoryKind::Device, String::from("Its data cross the link to the host")),
+            Stage::Queued => (StoryKind::Wait, String::from("Waits in the queue inside the disk")),
+            Stage::Seek => (StoryKind::Device, String::from("The arm moves to its cylinder")),
+            Stage::Rotate => (StoryKind::Device, String::from("The platter turns until its sector comes")),
+            Stage::Transfer => (StoryKind::Device, String::from("Its sectors pass under the head")),
+            Stage::Cache => (StoryKind::Device, String::from("The disk's cache answers")),
+            Stage::Destage => {
+                (StoryKind::Wait, String::from("Waits until the write cache is on the platter"))
+            }
+            Stage::ReadAhead => (StoryKind::Device, String::from("The head reads on")),
         };
         StoryLine {
             at_ns: stage.start_ns,

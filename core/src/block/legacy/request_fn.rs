@@ -68,8 +68,7 @@ impl Sim {
                 if self.rqs[rq].tag == NONE || !self.take_host_place(c, host) {
                     return Flow::Pay(frame(7, rq, sent));
                 }
-                self.touch(c, self.hosts[host as usize].fw_line);
-                self.charge(c, self.costs.hba_fire);
+                self.fire(c, host);
                 Flow::Pay(frame(4, rq, sent))
             }
             4 => {

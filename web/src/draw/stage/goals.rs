@@ -272,7 +272,18 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         DeviceStage::Link => Part::Link,
         DeviceStage::Service | DeviceStage::WriteBuffer if over => Part::Exit,
         DeviceStage::Firmware => Part::Engine(span.unit.into()),
-        DeviceStage::Service | DeviceStage::Controller | DeviceStage::WriteBuffer => Part::Engine(0),
+        DeviceStage::Cache if over => Part::Exit,
+        DeviceStage::Transfer if over && request.spans().last() == Some(span) => Part::Exit,
+        DeviceStage::Service
+        | DeviceStage::Controller
+        | DeviceStage::WriteBuffer
+        | DeviceStage::Queued
+        | DeviceStage::Seek
+        | DeviceStage::Rotate
+        | DeviceStage::Transfer
+        | DeviceStage::Cache
+        | DeviceStage::Destage
+        | DeviceStage::ReadAhead => Part::Engine(0),
         // Its data are off the die and queue for the link.
         DeviceStage::Die if over => Part::Link,
         DeviceStage::Member => match units {
