@@ -38,8 +38,7 @@ pub struct Scenario {
     /// Costs of the machine overridden by name, ns (names of [`crate::host::Costs`]): what if an interrupt cost more?
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<String, u32>,
-    /// Percent by which all work of the CPUs is multiplied, on top of the machine's own factor; cache-line transfers and
-    /// wake-up latencies stay.
+    /// Percent by which all work of the CPUs is multiplied; cache-line transfers and wake-up latencies stay.
     #[serde(default = "default_cost_percent", skip_serializing_if = "is_whole")]
     pub cost_percent: u32,
     /// Ticks per second (CONFIG_HZ; distributions have 100 to 1000): timers of delayed runs fire with the first tick behind

@@ -68,9 +68,6 @@ pub struct Machine {
     pub threads_per_core: u16,
     /// Its costs, as their sources give them.
     pub costs: Costs,
-    /// Machine factor: the work of its CPUs takes so much of `costs`, percent. One number for all cases on this machine; 100
-    /// where nothing was fitted.
-    pub factor_percent: u32,
 }
 
 impl Machine {
@@ -188,8 +185,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 18,
         threads_per_core: 2,
         costs: SKX,
-        // Fitted to the 1597 K IOPS of report 000 with take-all dispatch [range 70-130]; 100 gives 1244 K.
-        factor_percent: 74,
     },
     Machine {
         name: "i3-4xlarge",
@@ -198,8 +193,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 8,
         threads_per_core: 2,
         costs: I3,
-        // Taken over as well, not fitted again.
-        factor_percent: 74,
     },
     // The machine on which line transfers were measured; its cores are those of the 6150 for the costs here.
     Machine {
@@ -209,7 +202,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 16,
         threads_per_core: 2,
         costs: SKX,
-        factor_percent: 74, // as the 6150, not fitted again
     },
     Machine {
         name: "desktop",
@@ -218,7 +210,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 8,
         threads_per_core: 2,
         costs: DESKTOP,
-        factor_percent: 100,
     },
     Machine {
         name: "small",
@@ -227,7 +218,6 @@ pub const MACHINES: &[Machine] = &[
         cores_per_socket: 4,
         threads_per_core: 1,
         costs: DESKTOP,
-        factor_percent: 100,
     },
 ];
 

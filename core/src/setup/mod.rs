@@ -59,7 +59,6 @@ fn costs(scenario: &Scenario, machine: &Machine) -> Result<Costs, ScenarioError>
     check((1..=COST_PERCENT_MAX).contains(&percent), "cost_percent", || {
         format!("must be from 1 to {COST_PERCENT_MAX}")
     })?;
-    costs.scale(machine.factor_percent);
     costs.scale(percent);
     for (name, &ns) in &scenario.costs {
         check(ns <= COST_MAX, &format!("costs.{name}"), || format!("must be at most {COST_MAX} ns"))?;
