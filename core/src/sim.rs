@@ -142,7 +142,7 @@ impl Sim {
         match next {
             Next::Cpu(c) => self.exec(c),
             Next::Timed(Timed::Device(device, token)) => self.device_event(device, token),
-            Next::Timed(Timed::Done(device, rq)) => self.device_done(device, rq),
+            Next::Timed(Timed::Done(rq)) => self.device_done(rq),
             Next::Timed(Timed::Task(t)) => self.task_timer(t),
             Next::Timed(Timed::Work(hctx)) => self.work_due(hctx),
             Next::Timed(Timed::Runnable(c, what)) => {
@@ -157,6 +157,7 @@ impl Sim {
                 self.cpus[c as usize].timer_queue.push_back((queue, token));
                 self.raise_irq(c as usize);
             }
+            Next::Timed(Timed::Vector(id, interrupts)) => self.vector_timer(id, interrupts),
             Next::Timed(Timed::Wbt(queue)) => self.wbt_timer(queue),
             Next::Timed(Timed::Measure) => self.start_measuring(),
         }

@@ -15,6 +15,9 @@ pub(crate) enum Purpose {
     Die = 6,
     Arrival = 7,
     CmdPrio = 8,
+    Suspend = 9,
+    PageType = 10,
+    Pause = 11,
 }
 
 /// 64 random bits.

@@ -9,6 +9,7 @@ mod determinism;
 mod flush;
 mod found;
 mod hdd;
+mod hold_outs;
 mod invariants;
 mod laws;
 mod legacy;
