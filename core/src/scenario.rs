@@ -44,6 +44,9 @@ pub struct Scenario {
     /// Kernel row, see [`kernel::ROWS`].
     #[serde(default = "default_kernel")]
     pub kernel: String,
+    /// Jiffies a second (CONFIG_HZ: 1000, 300, 250 or 100). Only what iostat counts depends on it here.
+    #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
+    pub hz: u32,
     /// Knobs overridden by name.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -68,6 +71,7 @@ impl Default for Scenario {
             costs: BTreeMap::new(),
             cost_percent: default_cost_percent(),
             kernel: default_kernel(),
+            hz: default_hz(),
             set: BTreeMap::new(),
             break_invariants: Vec::new(),
             devices: Vec::new(),
@@ -134,6 +138,9 @@ pub struct DeviceConfig {
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
+    /// All hctxs of all null disks that say so share one bitmap of tags (null_blk's shared_tags and shared_tag_bitmap).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_tag_bitmap: bool,
     /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other; on the legacy path the
     /// requests of the pool, for synchronous and asynchronous ones each.
     #[serde(default)]
@@ -242,6 +249,7 @@ impl DeviceConfig {
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
             nr_tags: None,
+            shared_tag_bitmap: false,
             rotational: None,
             nr_hw_queues: None,
             nr_requests: None,
@@ -280,6 +288,12 @@ fn default_cost_percent() -> u32 {
 }
 fn is_whole(percent: &u32) -> bool {
     *percent == 100
+}
+fn default_hz() -> u32 {
+    250
+}
+fn is_default_hz(hz: &u32) -> bool {
+    *hz == default_hz()
 }
 fn default_machine() -> String {
     String::from("xeon-gold-6150-2s")

@@ -9,7 +9,7 @@ use crate::engine::slab::Slab;
 use crate::event::{Event, Kind, Log, NO_TASK};
 use crate::host::{Costs, Cpu, Objects, Runnable};
 use crate::kernel::Knobs;
-use crate::report::{Report, Stats};
+use crate::report::{IostatRules, Report, Stats};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::topology::Topology;
 use crate::workload::task::{JobState, Task};
@@ -229,6 +229,7 @@ impl Sim {
             }
         }
         self.knobs = knobs;
+        self.stats.iostat_rules = IostatRules::new(&self.knobs, self.scenario.hz);
     }
 
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).
@@ -331,6 +332,7 @@ impl Sim {
             self.cpus[c].used_ns = self.unpaid_ns(c);
             self.cpus[c].spin_ns = 0;
             self.cpus[c].line_ns = 0;
+            self.cpus[c].switches = 0;
         }
         self.stats.start_measuring(self.now);
     }

@@ -182,6 +182,11 @@ impl Sim {
         }
     }
 
+    /// Whether somebody holds a lock, as a trylock finds out.
+    pub(crate) fn is_locked(&self, id: ObjectId) -> bool {
+        self.objects.all[id as usize].holder != NO_CPU
+    }
+
     /// Tries to take a lock. False: `c` now spins and is resumed by the hand-over.
     pub(crate) fn lock(&mut self, c: usize, id: ObjectId) -> bool {
         let me = c as CpuId;

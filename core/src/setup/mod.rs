@@ -20,7 +20,7 @@ use crate::engine::slab::Slab;
 use crate::event::{Log, ObjectId, Op, Prio, Sleep};
 use crate::host::{Costs, Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
-use crate::report::Stats;
+use crate::report::{IostatRules, Stats};
 use crate::scenario::{
     DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError, WriteCache,
 };
@@ -106,6 +106,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     check(scenario.warmup_ns < scenario.duration_ns, "warmup_ns", || {
         String::from("must be shorter than duration_ns, or nothing is measured")
     })?;
+    check((1..=10_000).contains(&scenario.hz), "hz", || String::from("must be from 1 to 10000"))?;
     let n = scenario.devices.len();
     check((1..=DEVICES_MAX).contains(&n), "devices", || format!("need 1 to {DEVICES_MAX} disks, not {n}"))?;
     let mut b = Builder {
@@ -156,7 +157,8 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         }
         _ => None,
     };
-    let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns);
+    let rules = IostatRules::new(&b.knobs, scenario.hz);
+    let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns, rules);
     Ok(Sim {
         now: 0,
         until_ns: 0,
