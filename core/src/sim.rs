@@ -30,6 +30,8 @@ pub struct Sim {
     pub(crate) end_ns: u64,
     pub(crate) events: u64,
     pub(crate) seed: u64,
+    /// Time between two ticks, ns; 0: timers do not wait for them.
+    pub(crate) tick_ns: u64,
     pub(crate) agenda: Agenda,
     pub(crate) knobs: Knobs,
     pub(crate) costs: Costs,
@@ -142,7 +144,7 @@ impl Sim {
             Next::Timed(Timed::Device(device, token)) => self.device_event(device, token),
             Next::Timed(Timed::Done(device, rq)) => self.device_done(device, rq),
             Next::Timed(Timed::Task(t)) => self.task_timer(t),
-            Next::Timed(Timed::Work(hctx, work_gen)) => self.work_due(hctx, work_gen),
+            Next::Timed(Timed::Work(hctx)) => self.work_due(hctx),
             Next::Timed(Timed::Runnable(c, what)) => {
                 self.enqueue(c as usize, Runnable::unpack(what));
                 self.kick(c as usize);
@@ -180,7 +182,7 @@ impl Sim {
     /// Hash of the whole state but the log, the violations and the latency histograms, the same on every platform.
     pub fn state_hash(&self) -> u64 {
         let mut h = StateHasher::new();
-        (self.now, self.end_ns, self.events, self.seed).hash(&mut h);
+        (self.now, self.end_ns, self.events, self.seed, self.tick_ns).hash(&mut h);
         self.agenda.hash(&mut h);
         self.knobs.hash(&mut h);
         self.costs.hash(&mut h);
