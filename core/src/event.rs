@@ -62,6 +62,8 @@ impl Flags {
     pub const META: Self = Self(8);
     /// More I/O of the same task is about to follow (`REQ_IDLE`).
     pub const IDLE: Self = Self(16);
+    /// Writeback that nobody waits for, of the flusher's own accord (`REQ_BACKGROUND`).
+    pub const BACKGROUND: Self = Self(32);
 
     /// Whether all bits of `other` are set.
     pub fn has(self, other: Self) -> bool {
@@ -240,6 +242,20 @@ pub enum Stage {
     ReadAhead,
 }
 
+/// Why dirty pages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// More is dirty than dirty_background_ratio lets be: the flusher.
+    Background,
+    /// It has been dirty for longer than dirty_expire: the flusher.
+    Periodic,
+    /// `fsync`, `fdatasync`, `sync_file_range` or a write with O_SYNC: the task itself.
+    Sync,
+    /// `posix_fadvise(POSIX_FADV_DONTNEED)`: the task itself.
+    Advice,
+}
+
 /// Why a task sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -256,6 +272,12 @@ pub enum Sleep {
     Log,
     /// Asynchronous writes are throttled (wbt).
     Wbt,
+    /// Too much is dirty: a writer is held to the rate of the disk (`balance_dirty_pages`).
+    Dirty,
+    /// Waiting for pages to be read or written.
+    Page,
+    /// A flusher with nothing to write.
+    Flusher,
     /// thinktime, a rate limit, startdelay.
     Timer,
     /// Waiting for other jobs (stonewall) or the end of the job.
@@ -374,6 +396,17 @@ pub enum Kind {
     WbtWait { bio: BioId, queue: QueueId, in_flight: u32, limit: u32 },
     /// wbt's limits changed: `REQ_SYNC` and reclaim, normal, beside other I/O.
     WbtLimits { queue: QueueId, max: u32, normal: u32, background: u32 },
+
+    // --- page cache ---------------------------------------------------------------------------------
+    /// A buffered write is through: its data is in memory; `dirty` bytes are now dirty in all.
+    PageWrite { bio: BioId, queue: QueueId, extent: Extent, dirty: u64 },
+    /// A buffered read is through; `hit`: all of it was in memory.
+    PageRead { bio: BioId, queue: QueueId, extent: Extent, hit: bool },
+    /// The writer has to sleep for `pause_ns`: `dirty` bytes are dirty or under writeback, and `limit` may be.
+    DirtyThrottle { queue: QueueId, pause_ns: u64, dirty: u64, limit: u64 },
+    /// The task or flusher begins to write up to `bytes` of a file, from `sector` on; `dirty` bytes are dirty and
+    /// `writeback` bytes on their way in all.
+    Writeback { queue: QueueId, sector: u64, bytes: u64, why: Why, dirty: u64, writeback: u64 },
 
     // --- CPUs and tasks -----------------------------------------------------------------------------
     /// The context of the event began on this CPU (for a task: it was switched in).

@@ -14,6 +14,7 @@ pub mod event;
 pub mod format;
 pub mod host;
 pub mod kernel;
+mod pagecache;
 pub mod report;
 pub mod scenario;
 pub mod sched;

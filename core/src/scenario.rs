@@ -54,6 +54,9 @@ pub struct Scenario {
     /// Invariants that the run breaks once each, on purpose, for a lesson ([`Invariant::lesson`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub break_invariants: Vec<Invariant>,
+    /// Memory and its limits for the page cache.
+    #[serde(default, skip_serializing_if = "Vm::is_default")]
+    pub vm: Vm,
     /// Disks, in the order in which jobs number them.
     pub devices: Vec<DeviceConfig>,
     /// What runs.
@@ -75,9 +78,49 @@ impl Default for Scenario {
             kernel: default_kernel(),
             set: BTreeMap::new(),
             break_invariants: Vec::new(),
+            vm: Vm::default(),
             devices: Vec::new(),
             workload: Workload::Jobs(Vec::new()),
         }
+    }
+}
+
+/// Memory, and the settings of `/proc/sys/vm` that decide when dirty pages are written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Vm {
+    /// Memory that may hold pages of files, bytes; the machine's if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ram_bytes: Option<u64>,
+    /// Share of dirty pages above which flushers work, percent of the memory.
+    pub dirty_background_ratio: u8,
+    /// Share of pages dirty or under writeback that there may be, percent of the memory.
+    pub dirty_ratio: u8,
+    /// Age at which dirty pages are written however few they are, ns.
+    pub dirty_expire_ns: u64,
+    /// Time between two looks for such pages, ns; 0: never.
+    pub dirty_writeback_ns: u64,
+    /// sysfs read_ahead_kb of all disks: window that a sequential reader is read ahead at most, KiB.
+    pub read_ahead_kb: u32,
+}
+
+impl Default for Vm {
+    /// The kernel's defaults: 10 %, 20 %, 30 s, 5 s, 128 KiB.
+    fn default() -> Self {
+        Self {
+            ram_bytes: None,
+            dirty_background_ratio: 10,
+            dirty_ratio: 20,
+            dirty_expire_ns: 30_000_000_000,
+            dirty_writeback_ns: 5_000_000_000,
+            read_ahead_kb: 128,
+        }
+    }
+}
+
+impl Vm {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -40,6 +40,7 @@ pub struct Sim {
     pub(crate) tasks: Vec<Task>,
     pub(crate) jobs: Vec<JobState>,
     pub(crate) file_locks: Vec<crate::workload::file_lock::FileLock>,
+    pub(crate) pagecache: crate::pagecache::PageCache,
     pub(crate) journal: Option<Box<crate::workload::journal::Journal>>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) hctxs: Vec<Hctx>,
@@ -191,6 +192,7 @@ impl Sim {
         self.tasks.hash(&mut h);
         self.jobs.hash(&mut h);
         self.file_locks.hash(&mut h);
+        self.pagecache.hash(&mut h);
         self.journal.hash(&mut h);
         self.queues.hash(&mut h);
         self.hctxs.hash(&mut h);
@@ -251,6 +253,12 @@ impl Sim {
     /// Names of the kernel functions that CPU `cpu` is in, outermost first; empty when idle or out of range.
     pub fn stack(&self, cpu: u16) -> Vec<&'static str> {
         self.cpus.get(cpu as usize).map_or(Vec::new(), |c| c.stack.iter().map(|f| f.name()).collect())
+    }
+
+    /// Bytes in the page cache that are dirty, and that are on their way to a disk.
+    pub fn dirty_bytes(&self) -> (u64, u64) {
+        let bytes = crate::pagecache::PAGE_BYTES;
+        (self.pagecache.dirty() * bytes, self.pagecache.writeback() * bytes)
     }
 
     /// Requests that hold a tag now.

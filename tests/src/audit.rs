@@ -6,7 +6,7 @@
 use mqscope_core::event::{BioId, CpuId, Event, Extent, HctxId, Kind, ObjectId, Op, QueueId, RqId};
 use mqscope_core::scenario::Path;
 use mqscope_core::topology::Topology;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Violations that are kept; a broken rule is usually broken often.
 const VIOLATIONS_MAX: usize = 20;
@@ -44,6 +44,10 @@ struct Request {
 pub struct Audit {
     now_ns: u64,
     bios: BTreeMap<BioId, Bio>,
+    /// I/Os through the page cache that are not reaped yet.
+    cached: BTreeSet<BioId>,
+    /// I/Os with data that their applications have reaped.
+    ios: u64,
     requests: BTreeMap<RqId, Request>,
     tags: BTreeMap<(HctxId, u32), RqId>,
     tags_used: BTreeMap<HctxId, u32>,
@@ -80,9 +84,9 @@ impl Audit {
         self.requests.len()
     }
 
-    /// Bios with data seen.
-    pub fn bios(&self) -> usize {
-        self.bios.values().filter(|bio| bio.sectors > 0).count()
+    /// I/Os with data, direct or through the page cache, that applications took note of.
+    pub fn ios(&self) -> u64 {
+        self.ios
     }
 
     /// All violations of a run whose workload has ended and whose queues are empty.
@@ -122,6 +126,19 @@ impl Audit {
 
     fn bio(&mut self, event: &Event) {
         match event.kind {
+            Kind::PageWrite { bio, .. } | Kind::PageRead { bio, .. } => {
+                if !self.cached.insert(bio) || self.bios.contains_key(&bio) {
+                    self.violation(event, format!("I/O {bio} is through twice"));
+                }
+            }
+            Kind::Reap { bio, .. } => {
+                let direct = self.bios.get(&bio).map(|known| (known.ended == 1, known.sectors > 0));
+                let (done, data) = direct.unwrap_or_else(|| (self.cached.remove(&bio), true));
+                self.ios += u64::from(done && data);
+                if !done {
+                    self.violation(event, format!("I/O {bio} is reaped before it is done"));
+                }
+            }
             Kind::Queue { bio, extent, .. } => {
                 if self.bios.get(&bio).is_some_and(|known| known.remapped) {
                     return;

@@ -68,7 +68,10 @@ impl Recount {
         let at = event.at_ns;
         let of_hctx = |hctx: u16| usize::from(hctx_queue[usize::from(hctx)]);
         match event.kind {
-            Kind::Queue { bio, extent, .. } => _ = self.bios.entry(bio).or_insert(extent.sectors),
+            // An I/O through the page cache is known by its own event.
+            Kind::Queue { bio, extent, .. }
+            | Kind::PageWrite { bio, extent, .. }
+            | Kind::PageRead { bio, extent, .. } => _ = self.bios.entry(bio).or_insert(extent.sectors),
             Kind::Reap { bio, lat_ns } => {
                 let sectors = self.bios.get(&bio).copied().unwrap_or(0);
                 if sectors == 0 {

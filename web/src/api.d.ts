@@ -22,9 +22,23 @@ export interface Scenario {
   set?: Record<string, string>;
   /** Invariants to break once each, on purpose: "one-holder", ... */
   break_invariants?: string[];
+  /** Memory and its limits for the page cache. */
+  vm?: Partial<Vm>;
   /** Disks, in the order in which jobs number them. */
   devices: Device[];
   workload: Workload;
+}
+
+/** Memory, and when dirty pages are written (as in /proc/sys/vm). */
+export interface Vm {
+  /** The machine's if not given. */
+  ram_bytes?: number | null;
+  /** Percent of the memory. */
+  dirty_background_ratio: number;
+  dirty_ratio: number;
+  dirty_expire_ns: number;
+  dirty_writeback_ns: number;
+  read_ahead_kb: number;
 }
 
 /**
@@ -159,7 +173,10 @@ export interface Job {
   offset_increment: Amount;
   size: Amount | null;
   io_size: Amount | null;
+  /** Not through the page cache. */
   direct: boolean;
+  /** Drops what is cached of its files before it starts and when it starts over. */
+  invalidate: boolean;
   /** I/Os per second at most. */
   rate_iops?: PerDirection;
   /** Bytes per second at most. */
@@ -185,6 +202,21 @@ export interface Job {
   end_fsync: boolean;
   /** Writes ask for FUA. */
   dsync: boolean;
+  /** sync_file_range after so many writes. */
+  sync_file_range?: SyncFileRange | null;
+  /** Block sizes of reads and of writes with their shares. */
+  bssplit?: [BsShare[], BsShare[]];
+  /** Smallest and largest block of reads and of writes. */
+  bsrange?: [[number, number], [number, number]] | null;
+  /** Every block once before any comes again. */
+  random_map: boolean;
+  distribution: "uniform" | { zipf: number } | { pareto: number } | { normal: number };
+  /** Share of random offsets of reads and of writes, percent. */
+  percentage_random: [number, number];
+  /** I/Os from each random offset, and where they go. */
+  run: number;
+  sequencer: "sequential" | "identical";
+  loops: number;
   /** Its file, where the disk carries a file system. */
   file?: string;
   /** Every process has a file of its own. */
@@ -193,6 +225,18 @@ export interface Job {
   /** Share of reads and of writes that carry cmdprio instead, percent. */
   cmdprio_percentage: [number, number];
   cmdprio: Prio;
+}
+
+/** A block size and the percentage of I/Os that have it. */
+export interface BsShare {
+  bytes: number;
+  percent: number;
+}
+
+/** What each call of sync_file_range does, and after how many writes it comes. */
+export interface SyncFileRange {
+  every: number;
+  how: { wait_before?: boolean; write?: boolean; wait_after?: boolean };
 }
 
 /** I/O priority; level 0 is the highest, 7 the lowest. */
@@ -213,6 +257,8 @@ export interface Report {
   total: JobReport;
   jobs: JobReport[];
   queues: QueueReport[];
+  /** null without buffered I/O. */
+  page_cache: PageCacheReport | null;
   cpu: CpuReport;
   /** Locks and lines, most time lost first. */
   objects: ObjectReport[];
@@ -292,6 +338,27 @@ export interface QueueReport {
   flushes: number;
 }
 
+/** The page cache over the window. */
+export interface PageCacheReport {
+  /** Dirty bytes above which flushers work, below which nobody is throttled, and the most there may be. */
+  background_bytes: number;
+  free_run_bytes: number;
+  limit_bytes: number;
+  /** Dirty or under writeback now, and the most of it. */
+  dirty_bytes: number;
+  dirty_max_bytes: number;
+  written_bytes: number;
+  written_back_bytes: number;
+  /** Bytes written for each byte made dirty. */
+  kappa: number;
+  throttles: number;
+  throttled_ns: number;
+  hits: number;
+  misses: number;
+  chunks: number;
+  advice_skipped: number;
+}
+
 /** Mean times between blktrace's letters, ns. */
 export interface Phases {
   q2g_ns: number;
@@ -334,6 +401,8 @@ export interface Series {
   ios: number[];
   bytes: number[];
   lat_sum_ns: number[];
+  /** Dirty or under writeback at the end of each bucket so far. */
+  dirty_bytes: number[];
 }
 
 /** What a fio job text may refer to. */

@@ -75,9 +75,9 @@ fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mqscope_core::report::{JobReport, ObjectReport, QueueReport};
-    use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, WriteCache};
-    use mqscope_core::workload::{Dbench, JobSpec, Workload};
+    use mqscope_core::report::{JobReport, ObjectReport, PageCacheReport, QueueReport};
+    use mqscope_core::scenario::{BusyAnswer, DeviceConfig, Path, Vm, WriteCache};
+    use mqscope_core::workload::{BsShare, Dbench, JobSpec, SyncFileRange, SyncRange, Workload};
     use serde_json::Value;
 
     const TYPES: &str = include_str!("api.d.ts");
@@ -118,6 +118,7 @@ mod tests {
             jobs: vec![JobReport::default()],
             queues: vec![QueueReport::default()],
             objects: vec![ObjectReport::default()],
+            page_cache: Some(PageCacheReport::default()),
             ..Report::default()
         };
         let report = json(&report);
@@ -126,6 +127,7 @@ mod tests {
         check("Latency", &report["total"]["clat"]);
         check("QueueReport", &report["queues"][0]);
         check("Phases", &report["queues"][0]["phases"]);
+        check("PageCacheReport", &report["page_cache"]);
         check("CpuReport", &report["cpu"]);
         check("ObjectReport", &report["objects"][0]);
         check("Series", &report["series"]);
@@ -135,6 +137,9 @@ mod tests {
             rate_iops: [Some(1), None],
             rate: [None, Some(1)],
             file: "a".into(),
+            bssplit: [vec![BsShare { bytes: 4096, percent: 100 }], Vec::new()],
+            bsrange: Some([[4096; 2]; 2]),
+            sync_file_range: Some(SyncFileRange { every: 1, how: SyncRange::default() }),
             ..JobSpec::default()
         };
         // And with everything that can be set on a disk, named one by one so that a new field must be added here.
@@ -180,6 +185,7 @@ mod tests {
             costs: [(String::from("irq"), 1)].into(),
             cost_percent: 50,
             hz: 1000,
+            vm: Vm { ram_bytes: Some(1 << 30), ..Vm::default() },
             kernel: String::new(),
             break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
             devices: vec![disk],
@@ -188,6 +194,8 @@ mod tests {
         };
         let scenario = json(&scenario);
         check("Scenario", &scenario);
+        check("Vm", &scenario["vm"]);
+        check("SyncFileRange", &scenario["workload"]["jobs"][0]["sync_file_range"]);
         check("Device", &scenario["devices"][0]);
         check("Job", &scenario["workload"]["jobs"][0]);
 

@@ -1,7 +1,7 @@
 //! One event of the log as a sentence for people, in the kernel's words. No browser here.
 
 use crate::words;
-use mqscope_core::event::{Context, Event, Extent, Kind, NO_TASK, Op, Place, Sleep, Stage};
+use mqscope_core::event::{Context, Event, Extent, Kind, NO_TASK, Op, Place, Sleep, Stage, Why};
 use mqscope_core::topology::Topology;
 
 /// Who does it: the task with its name, or the context on its CPU.
@@ -111,6 +111,38 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
                 disk(t, *queue)
             )
         }
+        Kind::PageWrite { queue, extent, dirty, .. } => format!(
+            "copies a {} of {} to the page cache, of which {} are dirty now",
+            blocks(extent),
+            disk(t, *queue),
+            words::bytes(*dirty as f64)
+        ),
+        Kind::PageRead { queue, extent, hit, .. } => format!(
+            "has a {} of {} from the page cache{}",
+            blocks(extent),
+            disk(t, *queue),
+            if *hit { ", where it was" } else { ", into which it was read" }
+        ),
+        Kind::DirtyThrottle { queue, pause_ns, dirty, limit } => format!(
+            "is throttled for {}: {} of {} that may be are dirty or on their way to {}",
+            words::span(*pause_ns as f64),
+            words::bytes(*dirty as f64),
+            words::bytes(*limit as f64),
+            disk(t, *queue)
+        ),
+        Kind::Writeback { queue, sector, bytes, why, dirty, .. } => format!(
+            "writes up to {} of dirty pages to {} from sector {} on, {}; {} are dirty",
+            words::bytes(*bytes as f64),
+            disk(t, *queue),
+            words::grouped(*sector),
+            match why {
+                Why::Background => "as there are too many",
+                Why::Periodic => "as they are old",
+                Why::Sync => "as it was asked to sync",
+                Why::Advice => "before it drops them (posix_fadvise)",
+            },
+            words::bytes(*dirty as f64)
+        ),
         Kind::FileLockWait { lock, exclusive, waiters } => format!(
             "wants {} {}, behind {}",
             object(t, *lock),
@@ -274,6 +306,9 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             Sleep::Wbt => "sleeps until fewer asynchronous writes are in flight",
             Sleep::Request => "sleeps until the pool has a request",
             Sleep::Io => "sleeps until I/O completes",
+            Sleep::Dirty => "sleeps: it has dirtied more than the disk writes",
+            Sleep::Page => "sleeps until pages are read or written",
+            Sleep::Flusher => "sleeps: there is nothing to write back",
             Sleep::Timer => "sleeps until its timer fires",
             Sleep::Done => "sleeps: its work is done or others come first",
         }),

@@ -77,6 +77,11 @@ pub fn bandwidth(bytes_per_s: f64) -> String {
     format!("{}{THIN}{unit}", figures(value))
 }
 
+/// Bytes: `6.25 GiB`.
+pub fn bytes(bytes: f64) -> String {
+    bandwidth(bytes).replace("/s", "")
+}
+
 /// A share of one as percent: `43 %`, `4.3 %`.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {

@@ -48,7 +48,21 @@ pub(crate) mod status {
     pub(crate) const NO_TAG: u32 = 4;
 }
 
-/// One I/O of an application; a large one becomes several bios.
+/// Whose an I/O is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum IoRole {
+    /// An application's direct I/O.
+    #[default]
+    Direct,
+    /// An application's I/O through the page cache, which never reaches the block layer as such.
+    Buffered,
+    /// Dirty pages of this file on their way to the disk.
+    Writeback(u16),
+    /// Pages of this file being read.
+    Fill(u16),
+}
+
+/// One I/O of an application or of the page cache; a large one becomes several bios.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Io {
     /// Its task polls for the completion (REQ_HIPRI, REQ_POLLED).
@@ -72,6 +86,9 @@ pub(crate) struct Io {
     pub call: bool,
     /// It was a flush, and the device has no write cache: it never came to the queue.
     pub dropped: bool,
+    pub role: IoRole,
+    /// A buffered read that had to wait for the disk.
+    pub waited: bool,
 }
 
 /// A part of an I/O that became or joined a request.
@@ -151,6 +168,10 @@ impl Io {
     /// A write for which nobody waits.
     pub(crate) fn is_asynchronous(&self) -> bool {
         throttled(self.op, self.flags) == Some(Throttled::Write)
+    }
+
+    pub(crate) fn extent(&self) -> crate::event::Extent {
+        crate::event::Extent { op: self.op, flags: self.flags, sector: self.sector, sectors: self.sectors }
     }
 
     /// It goes through the flush machinery where the device has a write cache (`op_is_flush`).

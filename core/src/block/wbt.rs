@@ -1,8 +1,7 @@
 //! Writeback throttling (`block/blk-wbt.c`, `block/blk-rq-qos.c`): asynchronous writes and discards wait before they get
 //! a request while too many of them are in flight, fewer of them if reads become slow.
 //!
-//! Left out: the higher limit after a task slept in `balance_dirty_pages` and for reclaim, and the background flag
-//! of writeback, as there is no page cache that would set them.
+//! Left out: the higher limit for reclaim.
 
 use crate::block::NONE;
 use crate::engine::agenda::Timed;
@@ -21,6 +20,8 @@ const WRITES_MIN: u32 = 3;
 const UNKNOWN_MAX: u32 = 5;
 /// Other I/O counts as near for so long, ns (close_io: HZ / 10).
 const CLOSE_NS: u64 = 100_000_000;
+/// A writer that slept for dirty pages counts as recent for so long, ns (wb_recent_wait: HZ).
+const RECENT_NS: u64 = 1_000_000_000;
 
 /// Who is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +46,8 @@ pub(crate) enum WbtTurn {
 #[derive(Clone, Debug, Default, Hash)]
 struct Wait {
     in_flight: u32,
-    waiters: VecDeque<u16>,
+    /// Who waits, and whether with a flusher's own work.
+    waiters: VecDeque<(u16, bool)>,
 }
 
 /// `struct rq_wb`, and the statistics of the window under way.
@@ -64,6 +66,8 @@ pub(crate) struct Wbt {
     waits: [Wait; 2],
     /// Lines of the two counters follow each other.
     line: ObjectId,
+    /// When a writer to this disk last slept because too much was dirty, ns (`wb->dirty_sleep`).
+    dirty_sleep_ns: Option<u64>,
     /// When a read was last submitted or completed, ns.
     last_read_ns: Option<u64>,
     /// The read that is watched while it is at the device: request and time of issue.
@@ -97,6 +101,7 @@ impl Wbt {
             unknown: 0,
             waits: Default::default(),
             line,
+            dirty_sleep_ns: None,
             last_read_ns: None,
             watched: None,
             armed: false,
@@ -158,10 +163,25 @@ impl Wbt {
         self.unknown = 0;
     }
 
-    /// `get_limit`.
-    fn limit(&self, of: Throttled, now: u64) -> u32 {
+    /// `get_limit`; `background`: the flusher's own work.
+    fn limit(&self, of: Throttled, background: bool, now: u64) -> u32 {
         let close = self.last_read_ns.is_some_and(|at| now < at + CLOSE_NS);
-        if of == Throttled::Discard || close { self.background } else { self.normal }
+        match of {
+            Throttled::Discard => self.background,
+            Throttled::Write if self.recently_waited(now) => self.max,
+            Throttled::Write if background || close => self.background,
+            Throttled::Write => self.normal,
+        }
+    }
+
+    /// `wb_recent_wait`.
+    fn recently_waited(&self, now: u64) -> bool {
+        self.dirty_sleep_ns.is_some_and(|at| now < at + RECENT_NS)
+    }
+
+    /// A writer sleeps in `balance_dirty_pages`.
+    pub(crate) fn writer_sleeps(&mut self, now: u64) {
+        self.dirty_sleep_ns = Some(now);
     }
 
     /// `latency_exceeded`.
@@ -229,21 +249,23 @@ impl Sim {
         let frame = |pc| Frame::WbtWait { pc, bio };
         let t = self.current_task(c);
         let (q, io) = (self.bios[bio].queue, self.bios[bio].io);
-        let Some(of) = throttled(self.ios[io].op, self.ios[io].flags) else { return Flow::Ret(0) };
+        let flags = self.ios[io].flags;
+        let Some(of) = throttled(self.ios[io].op, flags) else { return Flow::Ret(0) };
+        let background = flags.has(Flags::BACKGROUND);
         match pc {
             0 => {
                 let now = self.now;
                 let line = self.wbt(q).line + of as u32;
                 self.touch(c, line);
                 let wbt = self.wbt(q);
-                let limit = wbt.limit(of, now);
+                let limit = wbt.limit(of, background, now);
                 let wait = &mut wbt.waits[of as usize];
                 if wait.waiters.is_empty() && wait.in_flight < limit {
                     wait.in_flight += 1;
                     self.wbt_arm(q);
                     return Flow::Ret(0);
                 }
-                wait.waiters.push_back(t as u16);
+                wait.waiters.push_back((t as u16, background));
                 let in_flight = wait.in_flight;
                 self.tasks[t].wbt = WbtTurn::Waits;
                 let id = self.ios[io].id;
@@ -328,7 +350,7 @@ impl Sim {
         let limit = match of {
             Throttled::Discard => wbt.background,
             // The cache drains before anybody is woken.
-            Throttled::Write if write_cache => 0,
+            Throttled::Write if write_cache && !wbt.recently_waited(now) => 0,
             Throttled::Write => wbt.normal,
         };
         let (background, line) = (wbt.background, wbt.line + of as u32);
@@ -348,12 +370,13 @@ impl Sim {
         // Who was woken to try again may queue up anew, so only those who stand there now are looked at.
         for _ in 0..self.wbt(q).waits[of as usize].waiters.len() {
             let wbt = self.wbt(q);
-            let limit = wbt.limit(of, now);
+            let Some(&(_, background)) = wbt.waits[of as usize].waiters.front() else { return };
+            let limit = wbt.limit(of, background, now);
             let wait = &mut wbt.waits[of as usize];
             if handover && wait.in_flight >= limit {
                 return;
             }
-            let Some(t) = wait.waiters.pop_front() else { return };
+            let Some((t, _)) = wait.waiters.pop_front() else { return };
             wait.in_flight += u32::from(handover);
             self.tasks[t as usize].wbt = if handover { WbtTurn::Granted } else { WbtTurn::None };
             match c {

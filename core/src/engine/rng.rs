@@ -15,6 +15,9 @@ pub(crate) enum Purpose {
     Die = 6,
     Arrival = 7,
     CmdPrio = 8,
+    RandomMap = 20,
+    BlockSize = 21,
+    Sequential = 22,
 }
 
 /// 64 random bits.

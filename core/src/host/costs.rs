@@ -35,7 +35,7 @@ costs! {
     scsi_queue_rq, hba_fire, ahci_fire, nvme_queue_rq, null_queue_rq, doorbell, poll, irq, complete, softirq,
     ipi_send, ipi_receive, ipi_latency, wake, wake_local, wake_latency, context_switch,
     kworker_queue, kworker_latency, timer, atomic_local, line_smt, line_socket, line_remote,
-    spinlock_local,
+    spinlock_local, page_copy, page_cache, page_writeback,
 }
 
 /// What is no work of a CPU: fetching a line from elsewhere, and coming out of an idle state.
@@ -66,6 +66,8 @@ pub struct Machine {
     pub cores_per_socket: u16,
     /// Hardware threads of a core.
     pub threads_per_core: u16,
+    /// Memory, bytes [E]: what decides how much may be dirty, unless a scenario says otherwise.
+    pub ram_bytes: u64,
     /// Its costs, as their sources give them.
     pub costs: Costs,
 }
@@ -124,6 +126,9 @@ const SKX: Costs = Costs {
     line_socket: 48,   // same socket [47-48, nviennot]
     line_remote: 136,  // other socket [136, nviennot]
     spinlock_local: 12, // lock and unlock, line mine [E; perfbook 15.4]
+    page_copy: 400,    // 4 KiB between user and page cache at 10 GB/s [E 250-700]
+    page_cache: 600,   // finding, locking and marking a page in the cache [E 300-1200]
+    page_writeback: 300, // collecting a page for writeback and ending it [E 150-600]
 };
 
 /// A desktop of the 2020s, mitigations light; column DT of the cost table.
@@ -172,6 +177,9 @@ const DESKTOP: Costs = Costs {
     line_socket: 20,
     line_remote: 20, // one socket: never used
     spinlock_local: 8,
+    page_copy: 250,
+    page_cache: 300,
+    page_writeback: 150,
 };
 
 /// A virtual machine i3.4xlarge: half a Broadwell-EP (E5-2686 v4). Only the transfer within its socket is known
@@ -186,6 +194,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 2,
         cores_per_socket: 18,
         threads_per_core: 2,
+        ram_bytes: 192 << 30,
         costs: SKX,
     },
     Machine {
@@ -194,6 +203,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 8,
         threads_per_core: 2,
+        ram_bytes: 122 << 30, // 122 GiB [published for the instance]
         costs: I3,
     },
     // The machine on which line transfers were measured; its cores are those of the 6150 for the costs here.
@@ -203,6 +213,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 2,
         cores_per_socket: 16,
         threads_per_core: 2,
+        ram_bytes: 64 << 30,
         costs: SKX,
     },
     Machine {
@@ -211,6 +222,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 8,
         threads_per_core: 2,
+        ram_bytes: 16 << 30,
         costs: DESKTOP,
     },
     Machine {
@@ -228,6 +240,7 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 4,
         threads_per_core: 1,
+        ram_bytes: 4 << 30,
         costs: DESKTOP,
     },
 ];

@@ -69,6 +69,21 @@ pub(crate) enum Frame {
     SubmitBio { pc: u8, bio: u32, part: u32, rq: u32 },
     /// `rq_qos_wait`: wbt lets an asynchronous write through or keeps it.
     WbtWait { pc: u8, bio: u32 },
+    /// `generic_file_read_iter` or `generic_perform_write`: an application's I/O through the page cache; `done` pages are
+    /// through.
+    BufferedIo { pc: u8, io: u32, done: u32 },
+    /// `balance_dirty_pages`: a writer may have to sleep.
+    BalanceDirty { pc: u8, inode: u16 },
+    /// `write_cache_pages`: sends the dirty pages that the task's writeout names.
+    WritePages { pc: u8, io: u32 },
+    /// `wb_workfn`: a flusher's whole life.
+    Flusher { pc: u8 },
+    /// `vfs_fsync_range`: dirty pages, their completion, the disk's cache. `nested`: inside another call.
+    SyncFile { pc: u8, inode: u16, nested: bool },
+    /// `sync_file_range`.
+    SyncPages { pc: u8, inode: u16, how: crate::workload::SyncRange },
+    /// `posix_fadvise(POSIX_FADV_DONTNEED)`.
+    DontNeed { pc: u8, inode: u16 },
     /// `raid0_make_request` or `dm_submit_bio`: a stacked disk hands the pieces of a bio to its members.
     Remap { pc: u8, bio: u32, part: u32 },
     /// `blk_mq_get_request` / `__blk_mq_alloc_requests`; returns a request slot.
@@ -151,6 +166,13 @@ impl Frame {
             Frame::FileLock { .. } => "inode_lock",
             Frame::SubmitBio { .. } => "blk_mq_submit_bio",
             Frame::WbtWait { .. } => "rq_qos_wait",
+            Frame::BufferedIo { .. } => "vfs_read, vfs_write",
+            Frame::BalanceDirty { .. } => "balance_dirty_pages",
+            Frame::WritePages { .. } => "write_cache_pages",
+            Frame::Flusher { .. } => "wb_workfn",
+            Frame::SyncFile { .. } => "vfs_fsync_range",
+            Frame::SyncPages { .. } => "sync_file_range",
+            Frame::DontNeed { .. } => "posix_fadvise",
             Frame::Remap { .. } => "submit_bio of a stacked disk",
             Frame::GetRequest { .. } => "blk_mq_get_request",
             Frame::FlushPlug { .. } => "blk_mq_flush_plug_list",

@@ -131,6 +131,13 @@ impl Sim {
             Frame::FileLock { pc, lock, op } => self.take_file_lock(c, pc, lock, op),
             Frame::SubmitBio { pc, bio, part, rq } => self.submit_bio(c, pc, bio, part, rq),
             Frame::WbtWait { pc, bio } => self.wbt_wait(c, pc, bio),
+            Frame::BufferedIo { pc, io, done } => self.buffered_io(c, pc, io, done),
+            Frame::BalanceDirty { pc, inode } => self.balance_dirty(c, pc, inode),
+            Frame::WritePages { pc, io } => self.write_pages(c, pc, io),
+            Frame::Flusher { pc } => self.flush_loop(c, pc),
+            Frame::SyncFile { pc, inode, nested } => self.sync_file(c, pc, inode, nested),
+            Frame::SyncPages { pc, inode, how } => self.sync_pages(c, pc, inode, how),
+            Frame::DontNeed { pc, inode } => self.advise_dont_need(c, pc, inode),
             Frame::Remap { pc, bio, part } => self.remap(c, pc, bio, part),
             Frame::GetRequest { pc, bio, hctx } => self.get_request(c, pc, bio, hctx),
             Frame::FlushPlug { pc, from_schedule, list, group } => {

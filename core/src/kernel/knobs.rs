@@ -299,11 +299,17 @@ knobs! {
     @ "bfq"
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
+    /// Whoever fills the legacy path's pool, or has waited for it, may take 32 requests in a row while others sleep
+    /// (ioc_batching, ioc_set_batching, until 4.20).
+    ioc_batching: bool,
     /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when
     /// BIO_TRACE_COMPLETION did not exist).
     q_on_remapped: bool,
     /// md raid0 traces A when it redirects a bio (trace_block_bio_remap in raid0_make_request, 4.10+); dm always did.
     md_remap_traced: bool,
+    /// posix_fadvise(POSIX_FADV_DONTNEED) leaves dirty pages alone while the disk is congested (generic_fadvise until 5.17);
+    /// only the legacy path ever says that it is.
+    fadvise_skips_congested: bool,
     /// How a file's lock is held around direct I/O on ext4 (ext4_file_read_iter, ext4_file_write_iter).
     dio_lock: DioLock,
     /// A direct write to ext4 holds a plug until it has completed (ext4_file_write_iter, until 4.8).

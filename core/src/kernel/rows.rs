@@ -98,8 +98,10 @@ const K4_4: Knobs = Knobs {
     flush_through_ctx: true,
     legacy_path: true,
     bfq_queue_lock: true,
+    ioc_batching: true,
     q_on_remapped: true,
     md_remap_traced: false,
+    fadvise_skips_congested: true,
     dio_lock: DioLock::SubmitOnly,
     ext4_outer_plug: true,
     wbt: false,
@@ -173,6 +175,7 @@ const K5_4: Knobs = Knobs {
     commit_rqs: true,
     kyber_stats: KyberStats::Percentile,
     legacy_path: false,
+    ioc_batching: false,
     elevator_before_direct: true,
     wbt_handover: true,
     flush_defer: FlushDefer::WithScheduler,
@@ -247,6 +250,7 @@ const K6_1: Knobs = Knobs {
     plug_gather: true,
     elevator_run_bounded: true,
     delay_skips_pending: true,
+    fadvise_skips_congested: false,
     deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_17
 };

@@ -32,6 +32,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
         events: sim.events,
         state_hash: format!("{:016x}", sim.state_hash()),
         cpu: cpu_report(sim, window_ns, total.ios),
+        page_cache: page_cache_report(sim),
         objects: object_reports(sim, total.ios),
         queues: sim
             .stats
@@ -47,6 +48,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
             ios: sim.stats.ios.clone(),
             bytes: sim.stats.bytes.clone(),
             lat_sum_ns: sim.stats.lat_sum_ns.clone(),
+            dirty_bytes: sim.stats.dirty_series(sim.now),
         },
         violations: sim.violations().to_vec(),
         warnings: {
@@ -169,6 +171,31 @@ fn queue_report(name: &str, q: &QueueStats, sim: &Sim, now_ns: u64, window_ns: u
         wbt_waits: q.wbt_waits,
         flushes: q.flushes,
     }
+}
+
+fn page_cache_report(sim: &Sim) -> Option<PageCacheReport> {
+    let (cache, stats) = (&sim.pagecache, &sim.stats.cache);
+    if cache.inodes.is_empty() {
+        return None;
+    }
+    let bytes = |pages: u64| pages * crate::pagecache::PAGE_BYTES;
+    let dirtied = bytes(stats.dirtied);
+    Some(PageCacheReport {
+        background_bytes: bytes(cache.limits.background),
+        free_run_bytes: bytes(cache.free_run()),
+        limit_bytes: bytes(cache.limits.dirty),
+        dirty_bytes: sim.stats.dirty_now,
+        dirty_max_bytes: stats.dirty_max,
+        written_bytes: stats.written_bytes,
+        written_back_bytes: bytes(stats.written_back),
+        kappa: if dirtied == 0 { 0.0 } else { stats.written_bytes as f64 / dirtied as f64 },
+        throttles: stats.throttles,
+        throttled_ns: stats.throttled_ns,
+        hits: stats.hits,
+        misses: stats.misses,
+        chunks: stats.chunks,
+        advice_skipped: stats.skipped,
+    })
 }
 
 fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {

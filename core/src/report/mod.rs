@@ -36,6 +36,8 @@ pub struct Report {
     pub jobs: Vec<JobReport>,
     /// Each queue (disk).
     pub queues: Vec<QueueReport>,
+    /// What the page cache did; `None` without buffered I/O.
+    pub page_cache: Option<PageCacheReport>,
     /// CPU time by mode.
     pub cpu: CpuReport,
     /// Locks and lines, most time lost first, grouped by class.
@@ -153,6 +155,40 @@ pub struct QueueReport {
     pub flushes: u64,
 }
 
+/// The page cache over the window.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PageCacheReport {
+    /// Dirty bytes above which flushers work, below which nobody is throttled, and the most there may be.
+    pub background_bytes: u64,
+    /// Half-way between the other two: below it nobody is throttled (freerun).
+    pub free_run_bytes: u64,
+    /// Bytes dirty or under writeback that there may be.
+    pub limit_bytes: u64,
+    /// Bytes dirty or under writeback now.
+    pub dirty_bytes: u64,
+    /// The most of them.
+    pub dirty_max_bytes: u64,
+    /// Bytes of buffered writes.
+    pub written_bytes: u64,
+    /// Bytes written to disks by writeback.
+    pub written_back_bytes: u64,
+    /// Bytes of buffered writes for each byte that they made dirty: pages written again before they reach the disk make it more
+    /// than 1.
+    pub kappa: f64,
+    /// Times that a writer slept because too much was dirty.
+    pub throttles: u64,
+    /// How long they slept in all, ns.
+    pub throttled_ns: u64,
+    /// Buffered reads that found all in memory.
+    pub hits: u64,
+    /// Buffered reads that had to wait for the disk.
+    pub misses: u64,
+    /// Chunks that flushers and tasks began to write.
+    pub chunks: u64,
+    /// Calls of `posix_fadvise` that wrote nothing because the disk was congested.
+    pub advice_skipped: u64,
+}
+
 /// Mean times between letters, ns, as btt names them.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Phases {
@@ -227,4 +263,6 @@ pub struct Series {
     pub bytes: Vec<u64>,
     /// Sum of the latencies of these I/Os, ns.
     pub lat_sum_ns: Vec<u64>,
+    /// Bytes dirty or under writeback at the end of each bucket so far; empty without buffered writes.
+    pub dirty_bytes: Vec<u64>,
 }

@@ -127,6 +127,28 @@ pub(crate) struct QueueStats {
     pub works_put_off: u64,
 }
 
+/// What the page cache did.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct CacheStats {
+    /// Bytes of buffered writes.
+    pub written_bytes: u64,
+    /// Pages that became dirty, and that were written to a disk.
+    pub dirtied: u64,
+    pub written_back: u64,
+    /// Times that a writer slept because too much was dirty, and how long in all.
+    pub throttles: u64,
+    pub throttled_ns: u64,
+    /// Buffered reads that found all in memory, and others.
+    pub hits: u64,
+    pub misses: u64,
+    /// Chunks that flushers and tasks began to write.
+    pub chunks: u64,
+    /// Calls of posix_fadvise that wrote nothing as the disk was congested.
+    pub skipped: u64,
+    /// Most bytes that were dirty or under writeback.
+    pub dirty_max: u64,
+}
+
 /// All counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Stats {
@@ -137,6 +159,10 @@ pub(crate) struct Stats {
     pub last_ns: u64,
     pub jobs: Vec<JobStats>,
     pub queues: Vec<QueueStats>,
+    pub cache: CacheStats,
+    /// Bytes dirty or under writeback at the end of each bucket that has begun, and now.
+    pub dirty: Vec<u64>,
+    pub dirty_now: u64,
     pub bucket_ns: u64,
     pub ios: Vec<u32>,
     pub bytes: Vec<u64>,
@@ -163,6 +189,9 @@ impl Stats {
             last_ns: 0,
             jobs: vec![job; jobs],
             queues: vec![QueueStats::default(); queues],
+            cache: CacheStats::default(),
+            dirty: Vec::new(),
+            dirty_now: 0,
             bucket_ns: duration_ns.div_ceil(BUCKETS as u64).max(1),
             ios: vec![0; BUCKETS],
             bytes: vec![0; BUCKETS],
@@ -175,6 +204,7 @@ impl Stats {
         let fresh = Self::new(self.jobs.len(), 0, 1, self.iostat_rules);
         self.measured_from_ns = now_ns;
         self.jobs = fresh.jobs;
+        self.cache = CacheStats { dirty_max: self.dirty_now, ..CacheStats::default() };
         for q in &mut self.queues {
             q.allocated.restart(now_ns);
             q.in_flight.restart(now_ns);
@@ -183,6 +213,27 @@ impl Stats {
             let iostat = std::mem::take(&mut q.iostat);
             *q = QueueStats { allocated, in_flight, iostat, ..QueueStats::default() };
         }
+    }
+
+    /// So many bytes are dirty and under writeback from now on.
+    pub(crate) fn dirty_level(&mut self, now_ns: u64, dirty: u64, writeback: u64) {
+        let bucket = ((now_ns / self.bucket_ns) as usize).min(BUCKETS - 1);
+        while self.dirty.len() <= bucket {
+            self.dirty.push(self.dirty_now);
+        }
+        self.dirty_now = dirty + writeback;
+        self.dirty[bucket] = self.dirty_now;
+        self.cache.dirty_max = self.cache.dirty_max.max(self.dirty_now);
+    }
+
+    /// Bytes dirty or under writeback at the end of each bucket up to `now_ns`; nothing if there never were any.
+    pub(crate) fn dirty_series(&self, now_ns: u64) -> Vec<u64> {
+        let mut series = self.dirty.clone();
+        if !series.is_empty() {
+            let bucket = ((now_ns / self.bucket_ns) as usize).min(BUCKETS - 1);
+            series.resize(series.len().max(bucket + 1), self.dirty_now);
+        }
+        series
     }
 
     pub(crate) fn got_request(&mut self, queue: u16, now_ns: u64) {
@@ -275,6 +326,7 @@ impl Hash for Stats {
             (j.ios, j.reads, j.bytes, j.slat.sum_ns, j.clat.sum_ns, j.lat.sum_ns).hash(state);
         }
         self.queues.hash(state);
+        (&self.cache, &self.dirty, self.dirty_now).hash(state);
         (&self.ios, &self.bytes, &self.lat_sum_ns).hash(state);
     }
 }

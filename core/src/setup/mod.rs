@@ -1,5 +1,6 @@
 //! From a scenario to a simulation at time 0: checks every value, builds every structure, names everything.
 
+mod cache;
 mod dbench;
 mod disks;
 mod hctxs;
@@ -20,6 +21,7 @@ use crate::engine::slab::Slab;
 use crate::event::{Log, ObjectId, Op, Prio, Sleep};
 use crate::host::{Costs, Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
+use crate::pagecache::PageCache;
 use crate::report::{IostatRules, Stats};
 use crate::scenario::{
     DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError, WriteCache,
@@ -29,7 +31,7 @@ use crate::topology::{self, ObjectKind, Site, Topology};
 use crate::workload::file_lock::{FILE_SYSTEMS, FileLock};
 use crate::workload::journal::Journal;
 use crate::workload::task::{JobState, Program, Task, TaskState};
-use crate::workload::{BatchStep, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
+use crate::workload::{BatchStep, Distribution, Engine, IODEPTH_MAX, JobSpec, PROCESSES_MAX, Trim, Workload};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ use std::sync::Arc;
 const START_SPREAD_NS: u64 = 20_000;
 /// First process id shown.
 const FIRST_PID: u32 = 1000;
+/// Job of a task that belongs to none.
+const NO_JOB: u16 = u16::MAX;
 
 fn wrong(field: impl Into<String>, problem: impl Into<String>) -> ScenarioError {
     ScenarioError::Value { field: field.into(), problem: problem.into() }
@@ -89,6 +93,9 @@ struct Builder<'a> {
     hosts: Vec<Host>,
     devices: Vec<Device>,
     file_locks: Vec<FileLock>,
+    pagecache: PageCache,
+    /// Which pages a file has: as for `files`.
+    inodes: BTreeMap<(u16, String, u32), u16>,
     /// Which lock a file has: (disk, name of the file, process if each has its own).
     files: BTreeMap<(u16, String, u32), u16>,
     warnings: Vec<String>,
@@ -125,6 +132,8 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         hosts: Vec::new(),
         devices: Vec::new(),
         file_locks: Vec::new(),
+        pagecache: cache::page_cache(scenario, machine)?,
+        inodes: BTreeMap::new(),
         files: BTreeMap::new(),
         warnings: Vec::new(),
         io_uring: crate::kernel::row(&scenario.kernel).is_some_and(|row| row.io_uring),
@@ -176,6 +185,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         tasks,
         jobs,
         file_locks: b.file_locks,
+        pagecache: b.pagecache,
         journal,
         queues: b.queues,
         hctxs: b.hctxs,

@@ -2,6 +2,8 @@
 
 use super::*;
 
+/// Most block sizes of a split.
+const BSSPLIT_MAX: usize = 64;
 /// Most steps of a batch script.
 const STEPS_MAX: usize = 100_000;
 
@@ -103,6 +105,7 @@ impl Builder<'_> {
                 let start_frame = Frame::Fio { pc: 0 };
                 let mut task = self.task(&job.name, j as u16, process, cpu, job.iodepth, start_frame);
                 task.file.locks = self.file_locks(&job.files, &job.file, job.own_files.then_some(t))?;
+                task.cache.inodes = self.inodes(job, job.own_files.then_some(t))?;
                 task.polls = self.polls(job);
                 tasks.push(task);
                 if job.phase == first_phase {
@@ -113,6 +116,7 @@ impl Builder<'_> {
             }
             states.push(JobState { phase: job.phase, running: job.numjobs });
         }
+        self.flushers(&mut tasks, &load);
         Ok((tasks, states, starts))
     }
 
@@ -130,7 +134,31 @@ impl Builder<'_> {
             String::from("psync has one I/O in flight; use 1, or libaio or io_uring")
         })?;
         check(job.rwmixread <= 100, &field("rwmixread"), || "must be from 0 to 100".into())?;
-        for bs in job.bs {
+        for dir in 0..2 {
+            let shares = &job.bssplit[dir];
+            let sum: u32 = shares.iter().map(|share| u32::from(share.percent)).sum();
+            check(
+                shares.is_empty() || (sum == 100 && shares.len() <= BSSPLIT_MAX),
+                &field("bssplit"),
+                || format!("the shares must add up to 100, not {sum}, and be at most {BSSPLIT_MAX}"),
+            )?;
+            if let Some(range) = job.bsrange {
+                check(range[dir][0] <= range[dir][1], &field("bsrange"), || "runs backwards".into())?;
+            }
+        }
+        check(job.percentage_random.iter().all(|&p| p <= 100), &field("percentage_random"), || {
+            "must be from 0 to 100".into()
+        })?;
+        let in_range = match job.distribution {
+            Distribution::Uniform => true,
+            Distribution::Zipf(theta) => theta > 0.0 && theta <= 10.0,
+            Distribution::Pareto(h) => h > 0.0 && h < 1.0,
+            Distribution::Normal(percent) => (0.0..=100.0).contains(&percent),
+        };
+        check(in_range, &field("distribution"), || {
+            "zipf must be above 0 and at most 10, pareto between 0 and 1, normal from 0 to 100".into()
+        })?;
+        for bs in [0, 1].into_iter().flat_map(|dir| [job.block_min(dir), job.block_max(dir)]) {
             check(bs % 512 == 0 && (512..=64 << 20).contains(&bs), &field("bs"), || {
                 String::from("must be a multiple of 512 from 512 to 67108864 bytes")
             })?;
@@ -142,9 +170,11 @@ impl Builder<'_> {
             let Some(queue) = self.queues.get(file as usize) else {
                 return Err(wrong(field("files"), format!("there is no disk {file} in this scenario")));
             };
-            check(u64::from(job.bs[0].max(job.bs[1])) <= queue.sectors * 512, &field("bs"), || {
-                String::from("is larger than the disk")
-            })?;
+            check(
+                u64::from(job.block_max(0).max(job.block_max(1))) <= queue.sectors * 512,
+                &field("bs"),
+                || String::from("is larger than the disk"),
+            )?;
         }
         let times = [
             ("startdelay", job.startdelay_ns),
@@ -174,9 +204,6 @@ impl Builder<'_> {
         check(job.cmdprio_percentage.iter().all(|&p| p <= 100), &field("cmdprio_percentage"), || {
             "must be from 0 to 100".into()
         })?;
-        if !job.direct {
-            self.warnings.push(field("the page cache is not modelled: buffered reads run as direct ones, and every buffered write goes to the disk at once as asynchronous writeback"));
-        }
         Ok(())
     }
 
@@ -298,6 +325,7 @@ impl Builder<'_> {
             file: Default::default(),
             wbt: Default::default(),
             polls: false,
+            cache: Default::default(),
             prio: Prio::default(),
             program: Program {
                 wake_at_ns: u64::MAX,
@@ -306,12 +334,18 @@ impl Builder<'_> {
                 ios: 0,
                 bytes: 0,
                 position: Vec::new(),
+                last: [(0, 0); 2],
+                run: [0; 2],
+                mapped: 0,
+                laps: [0; 2],
                 next_allowed_ns: [0; 2],
                 since_think: 0,
                 draining: false,
                 step: 0,
                 call: 0,
                 unsynced: 0,
+                unranged: 0,
+                range: (0, 0),
                 block: (0, 0, 0),
                 work_left_ns: 0,
                 called_ns: 0,

@@ -46,6 +46,10 @@ impl Sim {
         if self.tasks[t].file.locks.is_empty() || self.ios[io].is_asynchronous() {
             return None;
         }
+        let buffered_read = self.is_buffered(io) && self.ios[io].op == Op::Read;
+        if buffered_read && self.file_locks.iter().all(|lock| lock.ext4) {
+            return None;
+        }
         self.tasks[t].file.locks.iter().find(|&&(d, _)| d == disk).map(|&(_, lock)| lock)
     }
 
@@ -53,8 +57,12 @@ impl Sim {
         if self.file_locks[lock as usize].ext4 { self.knobs.dio_lock } else { DioLock::Shared }
     }
 
-    /// Whether an I/O wants the lock for itself.
-    fn exclusive(&self, lock: u16, op: Op) -> bool {
+    /// Whether an I/O wants the lock for itself. A buffered write always does; a buffered read shares it on xfs and takes
+    /// none on ext4, which is the same to other readers.
+    fn exclusive(&self, t: usize, lock: u16, op: Op) -> bool {
+        if !self.tasks[t].cache.inodes.is_empty() {
+            return op.is_write();
+        }
         match self.dio_lock(lock) {
             DioLock::SubmitOnly => true,
             DioLock::WriteExclusive => op.is_write(),
@@ -65,12 +73,16 @@ impl Sim {
     /// Whether a direct write holds a plug around its own waiting (`ext4_file_write_iter`).
     pub(crate) fn outer_plug(&self, t: usize, io: u32) -> bool {
         let ext4 = |lock: u16| self.file_locks[lock as usize].ext4;
-        self.knobs.ext4_outer_plug && self.ios[io].op.is_write() && self.file_lock_of(t, io).is_some_and(ext4)
+        let write = self.ios[io].op.is_write() && !self.is_buffered(io);
+        self.knobs.ext4_outer_plug && write && self.file_lock_of(t, io).is_some_and(ext4)
     }
 
     /// Whether the lock is held only while the I/O is handed over: that of an asynchronous engine always.
     pub(crate) fn unlocks_after_submit(&self, t: usize, io: u32) -> bool {
         let Some((lock, _)) = self.tasks[t].file.holds else { return false };
+        if self.is_buffered(io) {
+            return true;
+        }
         let read_only_submits = self.dio_lock(lock) == DioLock::SubmitOnly && !self.ios[io].op.is_write();
         self.engine(t) != Engine::Psync || read_only_submits
     }
@@ -79,7 +91,7 @@ impl Sim {
     pub(crate) fn take_file_lock(&mut self, c: usize, pc: u8, lock: u16, op: Op) -> Flow {
         let frame = |pc| Frame::FileLock { pc, lock, op };
         let t = self.current_task(c);
-        let exclusive = self.exclusive(lock, op);
+        let exclusive = self.exclusive(t, lock, op);
         let object = self.file_locks[lock as usize].object;
         match pc {
             0 => {

@@ -1,6 +1,6 @@
 //! A fio process: prepares, submits, reaps, and ends, by fio's own rules.
 
-use crate::block::NONE;
+use crate::block::{IoRole, NONE};
 use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
@@ -19,6 +19,7 @@ mod pc {
     pub(super) const PREPARED: u8 = 2;
     pub(super) const TRIMMED: u8 = 3;
     pub(super) const SYNCED: u8 = 4;
+    pub(super) const INVALIDATE: u8 = 5;
     pub(super) const SUBMIT: u8 = 10;
     pub(super) const SUBMITTED: u8 = 12;
     pub(super) const REAP: u8 = 20;
@@ -55,7 +56,20 @@ impl Sim {
             pc::START => {
                 self.tasks[t].program.started_ns = self.now;
                 self.tasks[t].prio = job.prio;
-                Flow::Go(frame(pc::NEXT))
+                Flow::Go(frame(pc::INVALIDATE))
+            }
+            // Opening a file drops what is cached of it (file_invalidate_cache).
+            pc::INVALIDATE => {
+                let nth = self.tasks[t].program.call as usize;
+                let Some(&disk) = job.files.get(nth) else {
+                    self.tasks[t].program.call = 0;
+                    return Flow::Go(frame(pc::NEXT));
+                };
+                self.tasks[t].program.call += 1;
+                match self.fio_invalidate(t, job, disk) {
+                    Some(call) => Flow::Call(frame(pc::INVALIDATE), call),
+                    None => Flow::Go(frame(pc::INVALIDATE)),
+                }
             }
             pc::NEXT => self.fio_next(c, t, job),
             pc::PREPARED => {
@@ -108,6 +122,7 @@ impl Sim {
                 if job.engine == Engine::Psync && job.dsync {
                     let written =
                         self.tasks[t].ring.front().map(|&io| &self.ios[io]).filter(|io| io.op == Op::Write);
+                    let written = written.filter(|io| io.role == IoRole::Direct);
                     if let Some(disk) = written.map(|io| io.queue) {
                         let io = self.new_fsync(t, disk);
                         return Flow::Call(frame(pc::WAITED), Frame::SyncCall { pc: 0, io, nested: true });
@@ -154,8 +169,8 @@ impl Sim {
                 let call = self.tasks[t].program.call as usize;
                 if let Some(&disk) = job.files.get(call).filter(|_| job.end_fsync && job.rwmixread < 100) {
                     self.tasks[t].program.call += 1;
-                    let io = self.new_fsync(t, disk);
-                    return Flow::Call(frame(pc::END), Frame::SyncCall { pc: 0, io, nested: false });
+                    let sync = self.fsync_frame(t, disk);
+                    return Flow::Call(frame(pc::END), sync);
                 }
                 self.task_exit(t);
                 Flow::Ret(0)
@@ -192,8 +207,21 @@ impl Sim {
                 return Flow::Go(frame(pc::SUBMIT));
             }
             self.tasks[t].program.unsynced = 0;
-            let io = self.new_fsync(t, self.tasks[t].program.block.0);
-            return Flow::Call(frame(pc::SYNCED), Frame::SyncCall { pc: 0, io, nested: false });
+            let sync = self.fsync_frame(t, self.tasks[t].program.block.0);
+            return Flow::Call(frame(pc::SYNCED), sync);
+        }
+        if let Some(range) = job.sync_file_range
+            && let Some(inode) = self.inode_of(t, self.tasks[t].program.block.0)
+            && self.tasks[t].program.unranged >= range.every.max(1)
+        {
+            if prepared > 0 {
+                return Flow::Go(frame(pc::SUBMIT));
+            }
+            let p = &mut self.tasks[t].program;
+            p.unranged = 0;
+            let (from, to) = std::mem::take(&mut p.range);
+            self.tasks[t].cache.writeout = self.range_out(inode, from, to - from);
+            return Flow::Call(frame(pc::SYNCED), Frame::SyncPages { pc: 0, inode, how: range.how });
         }
         if job.trim != Trim::None && prepared > 0 {
             return Flow::Go(frame(pc::SUBMIT)); // a discard is a call of its own
@@ -240,7 +268,11 @@ impl Sim {
             share => rng::below(self.seed, Purpose::Direction, key, 100) >= u64::from(share),
         };
         let dir = usize::from(write);
-        let len = job.bs[dir];
+        let len = self.fio_size(job, dir, key);
+        if let Some(call) = self.fio_laps(t, job, dir) {
+            return Flow::Call(frame(pc::NEXT), call);
+        }
+        let p = &self.tasks[t].program;
         let step_ns = match (job.rate_iops[dir], job.rate[dir]) {
             (Some(iops), _) => 1_000_000_000 / u64::from(iops.max(1)),
             (None, Some(rate)) => (u128::from(len) * 1_000_000_000 / u128::from(rate.max(1))) as u64,
@@ -272,22 +304,12 @@ impl Sim {
         let nth = (p.ios % job.files.len() as u64) as usize;
         let file = job.files[nth];
         let (start, length) = self.region(t, job, file);
-        let blocks = (length / u64::from(len)).max(1);
-        let block = match job.pattern {
-            Pattern::Random => rng::below(self.seed, Purpose::Offset, key, blocks),
-            Pattern::Sequential => {
-                p.position.get(nth).map_or(0, |position| position[dir]) / u64::from(len) % blocks
-            }
-        };
+        let place = self.fio_place(t, job, nth, dir, len, length, key);
         let program = &mut self.tasks[t].program;
         program.ios += 1;
         program.bytes += u64::from(len);
-        if program.position.len() <= nth {
-            program.position.resize(job.files.len(), [0; 2]);
-        }
-        program.position[nth][dir] += u64::from(len);
         program.since_think += 1;
-        let offset = start + block * u64::from(len);
+        let offset = start + place;
         program.block = (file, offset, len);
         let jitter = rng::below(self.seed, Purpose::UserJitter, key, 2 * USER_JITTER_PERCENT + 1);
         let half = u64::from(self.costs.fio_user / 2);
@@ -308,7 +330,13 @@ impl Sim {
         let (disk, offset, len) = self.tasks[t].program.block;
         self.prepare(t, disk, Op::Write, offset, len, job.dsync);
         self.fio_marks(t, job, true);
-        self.tasks[t].program.unsynced += 1;
+        let p = &mut self.tasks[t].program;
+        p.unsynced += 1;
+        p.range = match p.unranged {
+            0 => (offset, offset + u64::from(len)),
+            _ => (p.range.0.min(offset), p.range.1.max(offset + u64::from(len))),
+        };
+        p.unranged += 1;
         self.fio(c, pc::PREPARED)
     }
 
@@ -322,16 +350,38 @@ impl Sim {
         {
             self.ios[io].prio = job.cmdprio;
         }
-        if write && !job.direct && !job.dsync {
-            self.make_asynchronous(t);
+    }
+
+    /// Tells the kernel that a process's region of a file is not needed in memory, where it is used through the page cache.
+    fn fio_invalidate(&mut self, t: usize, job: &JobSpec, disk: u16) -> Option<Frame> {
+        let inode = self.inode_of(t, disk).filter(|_| job.invalidate)?;
+        let (start, length) = self.region(t, job, disk);
+        self.tasks[t].cache.writeout = self.range_out(inode, start, length);
+        Some(Frame::DontNeed { pc: 0, inode })
+    }
+
+    /// A sequential process that starts its only file over drops what is cached of it first (loop_cache_invalidate).
+    fn fio_laps(&mut self, t: usize, job: &JobSpec, dir: usize) -> Option<Frame> {
+        let over = job.time_based || job.loops > 1 || (dir == 1 && job.io_size.is_some());
+        let &[disk] = job.files.as_slice() else { return None };
+        if !over || job.pattern != Pattern::Sequential || self.tasks[t].cache.inodes.is_empty() {
+            return None;
         }
+        let length = self.region(t, job, disk).1;
+        let len = u64::from(job.block_min(dir));
+        let lap = self.tasks[t].program.position.first()?[dir] / ((length / len).max(1) * len);
+        if self.tasks[t].program.laps[dir] == lap {
+            return None;
+        }
+        self.tasks[t].program.laps[dir] = lap;
+        self.fio_invalidate(t, job, disk)
     }
 
     /// First byte and length of a process's region of a disk.
     pub(crate) fn region(&self, t: usize, job: &JobSpec, file: u16) -> (u64, u64) {
         let whole = self.queues[file as usize].sectors * 512;
         let process = u64::from(self.tasks[t].program.process);
-        let bs = u64::from(job.bs[0].max(job.bs[1]));
+        let bs = u64::from(job.block_max(0).max(job.block_max(1)));
         let shift = job.offset_increment.of(whole).saturating_mul(process);
         let start = job.offset.of(whole).saturating_add(shift).min(whole.saturating_sub(bs)) / 512 * 512;
         let rest = whole - start;
@@ -343,7 +393,10 @@ impl Sim {
     fn io_size(&self, t: usize, job: &JobSpec) -> u64 {
         match job.io_size {
             Some(amount) => amount.of(self.queues[job.files[0] as usize].sectors * 512).max(1),
-            None => job.files.iter().map(|&file| self.region(t, job, file).1).sum(),
+            None => {
+                let once: u64 = job.files.iter().map(|&file| self.region(t, job, file).1).sum();
+                once.saturating_mul(u64::from(job.loops.max(1)))
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod dbench;
 pub(crate) mod file_lock;
 mod fio;
 pub(crate) mod journal;
+mod place;
 pub(crate) mod task;
 
 pub use dbench::{
@@ -80,6 +81,64 @@ pub enum Amount {
     Percent(f64),
 }
 
+/// What a `sync_file_range` call does, in this order (SYNC_FILE_RANGE_*).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SyncRange {
+    /// Waits for pages of the range that are under writeback.
+    pub wait_before: bool,
+    /// Sends its dirty pages.
+    pub write: bool,
+    /// Waits for them.
+    pub wait_after: bool,
+}
+
+/// How random offsets are spread (`random_distribution`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Evenly.
+    #[default]
+    Uniform,
+    /// The n-th most popular block gets a share that falls with n to this power (above 0, at most 10).
+    Zipf(f64),
+    /// This share of the blocks (above 0, below 1) gets the rest of the I/O: 0.2 is the rule of 80 to 20.
+    Pareto(f64),
+    /// Around the middle, with this standard deviation, percent of the region.
+    Normal(f64),
+}
+
+/// What follows a random offset, where several I/Os go from each (`rw_sequencer`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sequencer {
+    /// The blocks behind it.
+    #[default]
+    Sequential,
+    /// The same block again.
+    Identical,
+}
+
+/// A block size and how many of the I/Os have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BsShare {
+    /// Block size, bytes; a multiple of 512.
+    pub bytes: u32,
+    /// Percent of the I/Os.
+    pub percent: u8,
+}
+
+/// fio's option sync_file_range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncFileRange {
+    /// Writes between two calls, at least 1.
+    pub every: u32,
+    /// What each call does.
+    pub how: SyncRange,
+}
+
 /// One fio job section, complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -122,9 +181,11 @@ pub struct JobSpec {
     pub size: Option<Amount>,
     /// Bytes to transfer in all; `None`: `size`, once.
     pub io_size: Option<Amount>,
-    /// O_DIRECT. The page cache is not modelled: without it reads run as direct ones, and every write goes to the disk at
-    /// once as the asynchronous write that writeback would send, and is waited for; the reader warns.
+    /// O_DIRECT; without it I/O goes through the page cache.
     pub direct: bool,
+    /// Drops what is cached of a file before it starts, and each time it starts its file over (`invalidate`); without
+    /// effect on direct I/O.
+    pub invalidate: bool,
     /// I/Os per second at most, for reads and writes.
     #[serde(with = "pair", skip_serializing_if = "pair::is_empty")]
     pub rate_iops: [Option<u32>; 2],
@@ -173,6 +234,32 @@ pub struct JobSpec {
     pub end_fsync: bool,
     /// The disks are opened with O_SYNC or O_DSYNC: writes ask for FUA.
     pub dsync: bool,
+    /// `sync_file_range` after so many writes, of the range that they cover; without effect on direct I/O.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync_file_range: Option<SyncFileRange>,
+    /// Block sizes of reads and of writes with their shares, which add up to 100; they stand before `bs`.
+    #[serde(skip_serializing_if = "no_shares")]
+    pub bssplit: [Vec<BsShare>; 2],
+    /// Smallest and largest block size of reads and of writes; each I/O has a multiple of the smallest. Stands before `bs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bsrange: Option<[[u32; 2]; 2]>,
+    /// Random offsets meet every block once before any comes again (fio without norandommap); not with several block
+    /// sizes, nor with a distribution other than the even one.
+    pub random_map: bool,
+    /// How random offsets are spread.
+    pub distribution: Distribution,
+    /// Share of random offsets of reads and of writes, percent; the others go on where the last I/O ended.
+    pub percentage_random: [u8; 2],
+    /// I/Os from each random offset (`rw=randread:8`).
+    pub run: u32,
+    /// Where those behind the first go.
+    pub sequencer: Sequencer,
+    /// How often it goes through its region; ends earlier by `io_size`.
+    pub loops: u32,
+}
+
+fn no_shares(shares: &[Vec<BsShare>; 2]) -> bool {
+    shares.iter().all(Vec::is_empty)
 }
 
 impl Default for JobSpec {
@@ -197,6 +284,7 @@ impl Default for JobSpec {
             size: None,
             io_size: None,
             direct: true,
+            invalidate: true,
             rate_iops: [None; 2],
             rate: [None; 2],
             rate_poisson: false,
@@ -220,6 +308,15 @@ impl Default for JobSpec {
             fsync: 0,
             end_fsync: false,
             dsync: false,
+            sync_file_range: None,
+            bssplit: [Vec::new(), Vec::new()],
+            bsrange: None,
+            random_map: false,
+            distribution: Distribution::Uniform,
+            percentage_random: [100; 2],
+            run: 1,
+            sequencer: Sequencer::Sequential,
+            loops: 1,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Tasks: their state, the system call that submits, and what a completion does to them.
 
-use crate::block::{Bio, Io, IoContext, Layout, NONE, Plug, WbtTurn};
+use crate::block::{Bio, Io, IoContext, IoRole, Layout, NONE, Plug, WbtTurn};
 use crate::engine::agenda::Timed;
 use crate::event::{Extent, Flags, Kind, Op, Prio, Sleep, TaskId};
 use crate::host::{Flow, Frame, Mode};
 use crate::kernel::DioPlug;
+use crate::pagecache::CacheUse;
 use crate::sim::Sim;
 use crate::workload::Engine;
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub(crate) struct Task {
     pub wbt: WbtTurn,
     /// It polls for its completions.
     pub polls: bool,
+    /// What it has to do with the page cache.
+    pub cache: CacheUse,
     /// Its I/O priority.
     pub prio: Prio,
     pub program: Program,
@@ -67,6 +70,13 @@ pub(crate) struct Program {
     pub bytes: u64,
     /// Next sequential byte from the start of the region, for each file and direction.
     pub position: Vec<[u64; 2]>,
+    /// Where the last I/O lay in its region and its bytes, and how many more go from there, by direction.
+    pub last: [(u64, u64); 2],
+    pub run: [u32; 2],
+    /// Blocks drawn from the random map.
+    pub mapped: u64,
+    /// How often it has started its file over, by direction.
+    pub laps: [u64; 2],
     /// Earliest time of the next I/O, by direction, ns.
     pub next_allowed_ns: [u64; 2],
     pub since_think: u32,
@@ -78,6 +88,9 @@ pub(crate) struct Program {
     pub call: u32,
     /// Writes since the last `fsync`.
     pub unsynced: u32,
+    /// Writes since the last `sync_file_range`, and the bytes that they cover.
+    pub unranged: u32,
+    pub range: (u64, u64),
     /// The block under way: (disk, first byte, bytes).
     pub block: (u16, u64, u32),
     /// CPU time to its next call, ns.
@@ -95,10 +108,12 @@ pub(crate) struct JobState {
 }
 
 impl Sim {
-    /// Engine of the task's job.
+    /// Engine of the task's job; a flusher submits as asynchronous engines do.
     pub(crate) fn engine(&self, t: usize) -> Engine {
         match &self.scenario.workload {
-            crate::workload::Workload::Jobs(jobs) => jobs[self.tasks[t].job as usize].engine,
+            crate::workload::Workload::Jobs(jobs) => {
+                jobs.get(self.tasks[t].job as usize).map_or(Engine::Libaio, |job| job.engine)
+            }
             crate::workload::Workload::Batch(_) => Engine::Libaio,
             crate::workload::Workload::Dbench(_) => Engine::Psync,
         }
@@ -109,7 +124,14 @@ impl Sim {
         let fua = if dsync && op == Op::Write { Flags::FUA } else { Flags::NONE };
         let io = self.new_io(t, queue, op, fua, offset, len.max(512));
         self.ios[io].polled = self.tasks[t].polls;
+        if self.inode_of(t, queue).is_some() {
+            self.ios[io].role = IoRole::Buffered;
+        }
         self.tasks[t].prepared.push_back(io);
+    }
+
+    pub(crate) fn is_buffered(&self, io: u32) -> bool {
+        self.ios[io].role == IoRole::Buffered
     }
 
     /// `fsync` of a disk: a bio without data that asks for a flush (`blkdev_issue_flush`).
@@ -132,7 +154,7 @@ impl Sim {
         self.new_io(t, queue, Op::Discard, Flags::NONE, offset, len.max(512))
     }
 
-    fn new_io(&mut self, t: usize, queue: u16, op: Op, also: Flags, offset: u64, len: u32) -> u32 {
+    pub(crate) fn new_io(&mut self, t: usize, queue: u16, op: Op, also: Flags, offset: u64, len: u32) -> u32 {
         self.next_bio += 1;
         let Extent { flags, .. } = Extent::new(op, 0, 0);
         let mut flags = flags.and(also);
@@ -155,6 +177,8 @@ impl Sim {
             done_ns: 0,
             call: false,
             dropped: false,
+            role: IoRole::Direct,
+            waited: false,
         })
     }
 
@@ -273,10 +297,11 @@ impl Sim {
                     Engine::IoUring => self.costs.uring,
                     Engine::Psync => 0,
                 };
+                let buffered = self.tasks[t].prepared.front().is_some_and(|&io| self.is_buffered(io));
                 let in_file = self.tasks[t].file.holds.is_some();
                 let fs = if in_file { self.costs.fs_dio } else { 0 };
-                self.charge(c, per_io + self.costs.dio + fs);
-                if next == 0 && self.own_plug(t) {
+                self.charge(c, per_io + if buffered { 0 } else { self.costs.dio + fs });
+                if next == 0 && !buffered && self.own_plug(t) {
                     self.tasks[t].plug.active = true;
                 }
                 Flow::Pay(frame(2, next))
@@ -285,10 +310,20 @@ impl Sim {
                 let Some(&io) = self.tasks[t].prepared.front() else {
                     return Flow::Go(frame(5, next));
                 };
+                if self.is_buffered(io) {
+                    return Flow::Call(frame(9, next), Frame::BufferedIo { pc: 0, io, done: 0 });
+                }
                 let i = &self.ios[io];
                 let (queue, sector, sectors) = (i.queue, i.sector, i.sectors);
                 let bio = self.bios.add(Bio { io, queue, sector, sectors, q_ns: self.now, next: NONE });
                 Flow::Call(frame(3, next), Frame::SubmitBio { pc: 0, bio, part: NONE, rq: NONE })
+            }
+            // Through the page cache it is done within the call.
+            9 => {
+                if let Some(&io) = self.tasks[t].prepared.front() {
+                    self.ios[io].done_ns = self.now;
+                }
+                self.io_submit(c, 8, next)
             }
             3 => {
                 let Some(&io) = self.tasks[t].prepared.front() else {
@@ -321,7 +356,9 @@ impl Sim {
                 if let Some(io) = self.tasks[t].prepared.pop_front() {
                     self.tasks[t].in_flight += 1;
                     let i = &mut self.ios[io];
-                    i.issued_ns = self.now;
+                    // fio counts all of a call through the page cache as completion latency.
+                    let buffered = i.role == IoRole::Buffered;
+                    i.issued_ns = if buffered { i.start_ns } else { self.now };
                     if i.done_ns > 0 {
                         // It was done before the call went on.
                         self.tasks[t].ring.push_back(io);
@@ -370,15 +407,16 @@ impl Sim {
             return;
         }
         i.done_ns = self.now;
+        if matches!(i.role, IoRole::Writeback(_) | IoRole::Fill(_)) {
+            let (id, lat_ns) = (i.id, self.now - i.start_ns);
+            self.bio_end_traced(c, io);
+            self.emit(c, Kind::BioEnd { bio: id, lat_ns });
+            return self.cache_io_done(c, io);
+        }
         let (id, t, lat_ns, handed_over) = (i.id, i.task as usize, self.now - i.start_ns, i.issued_ns > 0);
         let (call, dropped) = (i.call, i.dropped);
-        let top = &self.queues[self.ios[io].queue as usize];
-        if !dropped && top.stack.as_ref().is_some_and(|s| s.layout == Layout::Linear) {
-            // dm's own bio ends here; what md raid0 redirected has been traced with its request.
-            let Io { queue, op, flags, sector, sectors, .. } = self.ios[io];
-            self.emit(c, Kind::Complete { rq: 0, queue, extent: Extent { op, flags, sector, sectors } });
-        }
         if !dropped {
+            self.bio_end_traced(c, io);
             self.emit(c, Kind::BioEnd { bio: id, lat_ns });
         }
         if call {
@@ -394,6 +432,14 @@ impl Sim {
                 self.tasks[t].wants = 0;
                 self.wake_task(c, t as u16);
             }
+        }
+    }
+
+    /// dm's own bio ends with a C; what md raid0 redirected has been traced with its request.
+    fn bio_end_traced(&mut self, c: usize, io: u32) {
+        let (queue, extent) = (self.ios[io].queue, self.ios[io].extent());
+        if self.queues[queue as usize].stack.as_ref().is_some_and(|s| s.layout == Layout::Linear) {
+            self.emit(c, Kind::Complete { rq: 0, queue, extent });
         }
     }
 
@@ -425,7 +471,9 @@ impl Sim {
             return;
         }
         self.release_sleepers_lock(t);
-        if let TaskState::Sleeping(Sleep::Timer | Sleep::Done) = self.tasks[t as usize].state {
+        if let TaskState::Sleeping(Sleep::Timer | Sleep::Done | Sleep::Dirty | Sleep::Flusher) =
+            self.tasks[t as usize].state
+        {
             self.wake_by_timer(t);
         }
     }
@@ -468,7 +516,7 @@ impl Sim {
         }
         let Some(next) = self.jobs.iter().map(|j| j.phase).filter(|&p| p > phase).min() else { return };
         for other in 0..self.tasks.len() {
-            if self.jobs[self.tasks[other].job as usize].phase == next {
+            if self.jobs.get(self.tasks[other].job as usize).is_some_and(|j| j.phase == next) {
                 let at = self.now + self.start_delay(other);
                 self.tasks[other].program.wake_at_ns = at;
                 self.agenda.at(at, Timed::Task(other as u16));

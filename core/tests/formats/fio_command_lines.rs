@@ -77,10 +77,10 @@ fn quoted_mail_prompts_and_options_before_the_name() {
     let said = messages(&parsed);
     assert!(parsed.is_ok(), "{said:#?}");
     assert_some(&said, &["iodepth=128 has no effect with psync"]);
-    assert_some(&said, &["buffered I/O"]);
     assert_some(&said, &["1 commands that do not start fio are ignored"]);
     let job = &parsed.jobs[0];
     assert_eq!((job.name.as_str(), job.numjobs, job.iodepth), ("overwrite", 2, 1));
+    assert!(!job.direct && job.invalidate);
     assert_eq!((job.size, parsed.files[0].as_str()), (Some(Amount::Bytes(5 << 30)), "/mnt/t/fiofile"));
 }
 

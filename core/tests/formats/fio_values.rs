@@ -1,7 +1,7 @@
 //! The numbers and lists of single options.
 
 use crate::support::job;
-use mqscope_core::workload::{Amount, Engine, Trim};
+use mqscope_core::workload::{Amount, BsShare, Distribution, Engine, Sequencer, SyncRange, Trim};
 
 #[test]
 fn sizes() {
@@ -129,7 +129,8 @@ fn engines_that_are_alike() {
 
 #[test]
 fn repeats_become_bytes() {
-    assert_eq!(job("size=1m\nloops=3").io_size, Some(Amount::Bytes(3 << 20)));
+    let thrice = job("size=1m\nloops=3");
+    assert_eq!((thrice.size, thrice.io_size, thrice.loops), (Some(Amount::Bytes(1 << 20)), None, 3));
     assert_eq!(job("size=1m\nnumber_ios=10").io_size, Some(Amount::Bytes(40_960)));
     assert_eq!(job("number_ios=10\nbs=8k").io_size, Some(Amount::Bytes(81_920)));
     assert_eq!(job("io_limit=2m").io_size, Some(Amount::Bytes(2 << 20)));
@@ -140,4 +141,45 @@ fn keywords_of_fio_are_calculated_with() {
     assert_eq!(job("numjobs=$ncpus/2").numjobs, 36);
     assert_eq!(job("bs=$pagesize").bs, [4096; 2]);
     assert_eq!(job("size=$mb_memorym").size, Some(Amount::Bytes(192 << 30)));
+}
+
+#[test]
+fn splits_and_ranges_of_block_sizes() {
+    let shares = |text: &str| {
+        job(text).bssplit.map(|list| list.iter().map(|s: &BsShare| (s.bytes, s.percent)).collect::<Vec<_>>())
+    };
+    assert_eq!(shares("bssplit=4k/60:8k/40"), [vec![(4096, 60), (8192, 40)], vec![(4096, 60), (8192, 40)]]);
+    // The documentation's own example: what is left open shares the rest.
+    assert_eq!(shares("bssplit=4k/10:64k/50:32k/")[0], [(4096, 10), (65_536, 50), (32_768, 40)]);
+    assert_eq!(shares("bssplit=2k/50:4k/50,4k/90:8k/10")[1], [(4096, 90), (8192, 10)]);
+    assert_eq!(job("bsrange=1k-4k").bsrange, Some([[1024, 4096]; 2]));
+    assert_eq!(job("bsrange=1k-4k,2k-8k").bsrange, Some([[1024, 4096], [2048, 8192]]));
+    assert_eq!(job("bsrange=4k-1k").bsrange, Some([[1024, 4096]; 2]), "either order");
+}
+
+#[test]
+fn random_places() {
+    assert!(job("rw=randread").random_map && !job("rw=read").random_map);
+    assert!(!job("rw=randread\nnorandommap").random_map);
+    assert_eq!(job("rw=randread\nrandom_distribution=zipf:1.2").distribution, Distribution::Zipf(1.2));
+    assert_eq!(job("rw=randread\nrandom_distribution=pareto:0.9").distribution, Distribution::Pareto(0.9));
+    assert_eq!(job("rw=randread\nrandom_distribution=normal:10").distribution, Distribution::Normal(10.0));
+    assert_eq!(job("rw=randread\npercentage_random=30,60").percentage_random, [30, 60]);
+    let run = job("rw=randread:8\nrw_sequencer=identical");
+    assert_eq!((run.run, run.sequencer), (8, Sequencer::Identical));
+}
+
+#[test]
+fn sync_file_range_of_buffered_writes() {
+    let range =
+        job("rw=write\ndirect=0\nsync_file_range=wait_before,write:8").sync_file_range.expect("it was given");
+    assert_eq!(
+        (range.every, range.how),
+        (8, SyncRange { wait_before: true, write: true, wait_after: false })
+    );
+    assert_eq!(
+        job("rw=write\nsync_file_range=write:8").sync_file_range,
+        None,
+        "direct I/O has nothing to sync"
+    );
 }

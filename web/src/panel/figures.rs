@@ -6,7 +6,7 @@ use super::table::{Cell, Row, Rows};
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
-use mqscope_core::report::{QueueReport, Report};
+use mqscope_core::report::{PageCacheReport, QueueReport, Report};
 
 /// A row: term, what it is, value, how it is said.
 struct Term {
@@ -122,6 +122,50 @@ const CPU: &[Term] = &[
     ),
 ];
 
+const CACHE: &[Term] = &[
+    row(
+        "dirty",
+        "Bytes that are dirty or on their way to a disk now",
+        |r| cache(r, |c| c.dirty_bytes as f64),
+        bytes,
+    ),
+    row("at most", "The most of them", |r| cache(r, |c| c.dirty_max_bytes as f64), bytes),
+    row(
+        "written back",
+        "Bytes that writeback has brought to disks",
+        |r| cache(r, |c| c.written_back_bytes as f64),
+        bytes,
+    ),
+    row(
+        "kappa",
+        "Bytes of buffered writes for each byte they made dirty; more than 1 where pages are written again before they reach the disk",
+        |r| cache(r, |c| c.kappa),
+        words::short,
+    ),
+    row(
+        "throttled",
+        "Time that writers slept as too much was dirty, all together",
+        |r| cache(r, |c| c.throttled_ns as f64),
+        words::span,
+    ),
+    row("pauses", "Times that a writer slept for that", |r| cache(r, |c| c.throttles as f64), words::short),
+    row(
+        "hits",
+        "Share of buffered reads that found all in memory",
+        |r| cache(r, |c| c.hits as f64 / (c.hits + c.misses) as f64),
+        words::percent,
+    ),
+];
+
+/// A number of the page cache; none where everything is direct I/O.
+fn cache(report: &Report, f: fn(&PageCacheReport) -> f64) -> f64 {
+    report.page_cache.as_ref().map_or(f64::NAN, f)
+}
+
+fn bytes(bytes: f64) -> String {
+    if bytes.is_finite() { words::bytes(bytes) } else { words::short(bytes) }
+}
+
 const HCTX: &[Term] = &[
     row("issued directly", "Share of requests that never stopped in a list", direct_share, words::percent),
     row(
@@ -177,7 +221,14 @@ pub fn Figures() -> impl IntoView {
         all.dedup();
         all.join(" ")
     });
-    let tables = [("fio", FIO), ("iostat", IOSTAT), ("btt", BTT), ("CPU time", CPU), ("hctx", HCTX)];
+    let tables = [
+        ("fio", FIO),
+        ("iostat", IOSTAT),
+        ("btt", BTT),
+        ("CPU time", CPU),
+        ("hctx", HCTX),
+        ("page cache", CACHE),
+    ];
     view! {
         <section class="panel figures" id="numbers" aria-labelledby="numbers-title">
             <div class="panel-head">

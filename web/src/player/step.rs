@@ -97,6 +97,8 @@ pub fn changes_picture(kind: &Kind) -> bool {
         | Kind::FileLockAcquire { wait_ns: 0, .. }
         | Kind::FileLockRelease { .. }
         | Kind::WbtLimits { .. }
+        | Kind::PageWrite { .. }
+        | Kind::PageRead { .. }
         | Kind::Complete { rq: 0, .. }
         | Kind::SleepRequest { .. }
         | Kind::GetRequest { rq: 0, .. } => false,

@@ -36,6 +36,10 @@ impl Scene {
             Kind::FlushPending { .. } | Kind::FlushStart { .. } | Kind::RequeueListAdd { .. } => {
                 self.apply_flush(event);
             }
+            Kind::PageWrite { .. }
+            | Kind::PageRead { .. }
+            | Kind::DirtyThrottle { .. }
+            | Kind::Writeback { .. } => {}
             Kind::Plug { .. } | Kind::WbtLimits { .. } | Kind::Congested { .. } | Kind::Violation { .. } => {}
             Kind::Unplug { count, explicit, .. } => {
                 if let Some(task) = self.tasks.get_mut(event.task as usize) {

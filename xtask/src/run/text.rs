@@ -2,7 +2,9 @@
 
 use mqscope_core::cases::Case;
 use mqscope_core::check::Violation;
-use mqscope_core::report::{CpuReport, JobReport, Latency, ObjectReport, PERCENTILES, QueueReport, Report};
+use mqscope_core::report::{
+    CpuReport, JobReport, Latency, ObjectReport, PERCENTILES, PageCacheReport, QueueReport, Report,
+};
 use std::fmt::{self, Write as _};
 
 /// Classes of locks and lines shown; the JSON form has all.
@@ -74,8 +76,42 @@ fn write(out: &mut String, label: &str, report: &Report) -> fmt::Result {
     for each in &report.queues {
         queue(out, each)?;
     }
+    if let Some(cache) = &report.page_cache {
+        page_cache(out, cache)?;
+    }
     cpu(out, &report.cpu)?;
     objects(out, &report.objects)
+}
+
+fn page_cache(out: &mut String, c: &PageCacheReport) -> fmt::Result {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    writeln!(out, "\npage cache")?;
+    writeln!(
+        out,
+        "  dirty {:.1} MiB (max {:.1}; flusher above {:.1}, free run to {:.1}, limit {:.1})",
+        mib(c.dirty_bytes),
+        mib(c.dirty_max_bytes),
+        mib(c.background_bytes),
+        mib(c.free_run_bytes),
+        mib(c.limit_bytes)
+    )?;
+    writeln!(
+        out,
+        "  written {:.1} MiB, written back {:.1} MiB in {} chunks, kappa {:.3}",
+        mib(c.written_bytes),
+        mib(c.written_back_bytes),
+        c.chunks,
+        c.kappa
+    )?;
+    writeln!(
+        out,
+        "  writers slept {} times, {}; reads: {} hits, {} misses; {} calls of fadvise skipped",
+        c.throttles,
+        time(c.throttled_ns as f64),
+        c.hits,
+        c.misses,
+        c.advice_skipped
+    )
 }
 
 fn job(out: &mut String, name: &str, job: &JobReport) -> fmt::Result {

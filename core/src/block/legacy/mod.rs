@@ -32,6 +32,11 @@ impl Legacy {
     pub(crate) fn new(nr_requests: u32) -> Self {
         Self { nr_requests, pool: RequestList::default(), stopped: false }
     }
+
+    /// Whether the pool is congested with asynchronous requests (WB_async_congested).
+    pub(crate) fn async_congested(&self) -> bool {
+        self.pool.async_congested()
+    }
 }
 
 impl Sim {

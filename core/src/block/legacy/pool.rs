@@ -28,6 +28,12 @@ pub(super) struct RequestList {
     waiters: [VecDeque<TaskId>; 2],
 }
 
+impl RequestList {
+    pub(super) fn async_congested(&self) -> bool {
+        self.congested[0]
+    }
+}
+
 /// What the pool knows of a task (`struct io_context`).
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct IoContext {
@@ -71,7 +77,7 @@ impl Sim {
         if next >= congestion_on(nr_requests) {
             if next >= nr_requests {
                 if !std::mem::replace(&mut legacy.pool.full[sync], true) {
-                    self.tasks[t].io_context.set_batching(now);
+                    self.set_batching(t);
                 } else if !self.tasks[t].io_context.batching(now) {
                     return false;
                 }
@@ -110,8 +116,13 @@ impl Sim {
 
     /// A woken task is a batcher (`get_request` after `io_schedule`).
     pub(super) fn woken_for_request(&mut self, t: usize) {
-        let now = self.now;
-        self.tasks[t].io_context.set_batching(now);
+        self.set_batching(t);
+    }
+
+    fn set_batching(&mut self, t: usize) {
+        if self.knobs.ioc_batching {
+            self.tasks[t].io_context.set_batching(self.now);
+        }
     }
 
     /// What the pool has given out for requests of the kind of `rq`.

@@ -4,11 +4,11 @@ use super::Context;
 use super::options::{self, Class, FioOption, Form};
 use super::source::{At, Entry, Section};
 use super::units::{Problem, amount, bytes, problem, time_ns};
-use super::values;
 use super::{Accepted, Effect};
+use super::{lists, values};
 use crate::diag::Diagnostic;
 use crate::format::text::{Findings, quote};
-use crate::workload::{Amount, Engine, Pattern};
+use crate::workload::{Amount, BsShare, Distribution, Engine, Pattern, Sequencer, SyncFileRange};
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +99,16 @@ pub(super) struct Draft {
     pub(super) fdatasync: Given<u64>,
     pub(super) end_fsync: Given<bool>,
     pub(super) sync: Given<bool>,
+    pub(super) invalidate: Given<bool>,
+    pub(super) bssplit: Given<[Vec<BsShare>; 2]>,
+    pub(super) bsrange: Given<[[u64; 2]; 2]>,
+    pub(super) norandommap: Given<bool>,
+    pub(super) distribution: Given<Distribution>,
+    pub(super) percentage_random: [Given<u64>; 2],
+    /// I/Os from each random offset.
+    pub(super) run: Given<u64>,
+    pub(super) sequencer: Given<Sequencer>,
+    pub(super) sync_file_range: Given<SyncFileRange>,
 }
 
 /// Applies sections to drafts and keeps the account of what was accepted.
@@ -245,11 +255,31 @@ impl Applier<'_> {
                 let word = self.word(option, value, entry);
                 let (word, modifier) = word.split_once(':').map_or((word, None), |(w, m)| (w, Some(m)));
                 draft.rw = set(values::rw(word)?, at);
-                if let Some(modifier) = modifier {
+                let random = draft.rw.as_ref().is_some_and(|set| set.value.0 == Pattern::Random);
+                draft.run = None;
+                if let Some(count) = modifier.filter(|_| random).and_then(|m| m.parse::<u64>().ok()) {
+                    draft.run = set(count.max(1), at);
+                } else if let Some(modifier) = modifier {
                     let message = format!("The modifier ':{}' of rw is not simulated.", quote(modifier));
                     self.warn(at, message, format!("It runs as rw={word}."));
                 }
             }
+            "bssplit" => {
+                draft.bssplit = set(lists::bssplit(value, kb_base)?, at);
+                draft.bsrange = None;
+            }
+            "bsrange" => {
+                draft.bsrange = set(lists::bsrange(value, kb_base)?, at);
+                draft.bssplit = None;
+            }
+            "norandommap" => draft.norandommap = set(values::flag(value) == Some(true), at),
+            "random_distribution" => draft.distribution = set(lists::distribution(value)?, at),
+            "percentage_random" => {
+                values::percents(value)?;
+                self.pair(&mut draft.percentage_random, option, value, kb_base, at, 0)?;
+            }
+            "rw_sequencer" => draft.sequencer = set(lists::sequencer(self.word(option, value, entry))?, at),
+            "sync_file_range" => draft.sync_file_range = set(lists::sync_file_range(value)?, at),
             "rwmixread" | "rwmixwrite" => self.mix(draft, option.name, values::percent(value)?, at),
             "bs" => {
                 self.pair(&mut draft.bs, option, value, kb_base, at, 1)?;
@@ -289,6 +319,7 @@ impl Applier<'_> {
             "fdatasync" => draft.fdatasync = set(self.number(option, value, kb_base, at, 0)?, at),
             "end_fsync" => draft.end_fsync = set(values::flag(value) == Some(true), at),
             "sync" => draft.sync = set(values::sync(self.word(option, value, entry))?, at),
+            "invalidate" => draft.invalidate = set(values::flag(value) == Some(true), at),
             "hipri" => draft.hipri = set(values::flag(value) == Some(true), at),
             "prio" => draft.prio = set(values::up_to(value, 7)?, at),
             "prioclass" => draft.prioclass = set(values::up_to(value, 3)?, at),

@@ -132,6 +132,15 @@ impl Finisher<'_> {
             fsync: self.fsync(),
             end_fsync: value(&draft.end_fsync).unwrap_or(false),
             dsync: value(&draft.sync).unwrap_or(false),
+            invalidate: value(&draft.invalidate).unwrap_or(true),
+            random_map: pattern == Pattern::Random && !value(&draft.norandommap).unwrap_or(false),
+            distribution: value(&draft.distribution).unwrap_or_default(),
+            percentage_random: [0, 1].map(|d| {
+                value(&draft.percentage_random[d]).and_then(|n| u8::try_from(n).ok()).unwrap_or(100)
+            }),
+            run: self.limited(&draft.run, "the number behind rw", 1, u32::MAX),
+            sequencer: value(&draft.sequencer).unwrap_or_default(),
+            sync_file_range: value(&draft.sync_file_range).filter(|_| !direct),
             ..JobSpec::default()
         };
         self.buffered(direct, engine);
@@ -186,17 +195,15 @@ impl Finisher<'_> {
             return;
         }
         let at = self.draft.direct.as_ref().map_or(self.section.at, |set| set.at);
-        let more = match engine {
-            Engine::Libaio => {
-                " In reality libaio without direct=1 also blocks in io_submit, so that iodepth is not reached."
+        let how = match engine {
+            Engine::Psync => return,
+            Engine::Libaio => "libaio blocks in io_submit then, so that iodepth is not reached.",
+            Engine::IoUring => {
+                "io_uring would give what blocks to a worker; here it blocks in the call, so that iodepth is not reached."
             }
-            Engine::Psync | Engine::IoUring => "",
         };
-        let message = format!(
-            "'{}' is buffered I/O (direct=0, fio's default). The page cache is not simulated: reads run as with \
-             direct=1, and every write goes to the disk at once as asynchronous writeback.{more}",
-            quote(&self.section.name)
-        );
+        let message =
+            format!("'{}' is buffered I/O (direct=0, fio's default): {how}", quote(&self.section.name));
         self.warn(at, message, "Write direct=1 if that is meant.");
     }
 
@@ -277,17 +284,49 @@ impl Finisher<'_> {
             spec.size = scaled(spec.size);
             spec.io_size = scaled(spec.io_size);
         }
+        self.split(spec);
+        let one_size = one_size && !spec.sizes_vary();
         self.repeats(spec, one_size.then_some(block));
+    }
+
+    /// bssplit and bsrange, in whole sectors.
+    fn split(&mut self, spec: &mut JobSpec) {
+        let draft = self.draft;
+        if let Some(Set { value, .. }) = &draft.bssplit {
+            spec.bssplit = value.clone();
+        }
+        if let Some(Set { value, .. }) = &draft.bsrange {
+            spec.bsrange =
+                Some(value.map(|range| range.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))));
+        }
+        let sizes = spec.bssplit.iter_mut().flatten().map(|share| &mut share.bytes);
+        let range = spec.bsrange.iter_mut().flatten().flatten();
+        let mut rounded = None;
+        for bytes in sizes.chain(range) {
+            let up = bytes.next_multiple_of(SECTOR as u32);
+            if up != *bytes {
+                rounded = Some((*bytes, up));
+            }
+            *bytes = up;
+        }
+        let at = draft.bssplit.as_ref().map(|set| set.at).or(draft.bsrange.as_ref().map(|set| set.at));
+        if let (Some((from, to)), Some(at)) = (rounded, at) {
+            let message = format!("{from} bytes is not a multiple of 512; such I/Os have {to} bytes here.");
+            self.warn(
+                at,
+                message,
+                "Direct I/O of that size fails with EINVAL; only the page cache takes it.",
+            );
+        }
     }
 
     /// loops and number_ios, as bytes in all.
     fn repeats(&mut self, spec: &mut JobSpec, block: Option<u64>) {
         if let Some(Set { value: loops @ 2.., at }) = &self.draft.loops {
-            match (spec.io_size, spec.size) {
-                (None, Some(Amount::Bytes(size))) => {
-                    spec.io_size = Some(Amount::Bytes(size.saturating_mul(*loops)));
-                }
-                _ => self.warn(*at, "loops is simulated only with a size in bytes and without io_size.", ""),
+            match (spec.io_size, u32::try_from(*loops)) {
+                (None, Ok(loops)) => spec.loops = loops,
+                (Some(_), _) => self.warn(*at, "loops is simulated only without io_size.", ""),
+                _ => self.error(*at, format!("loops={loops} is too large."), "Write time_based and runtime."),
             }
         }
         if let Some(Set { value: count @ 1.., at }) = &self.draft.number_ios {

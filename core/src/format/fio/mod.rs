@@ -11,6 +11,7 @@
 mod draft;
 mod ini;
 mod job;
+mod lists;
 mod options;
 mod place;
 mod shell;

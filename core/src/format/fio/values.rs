@@ -22,7 +22,7 @@ pub(super) fn flag(value: &str) -> Option<bool> {
 }
 
 /// The meaning of a word out of a list; says which is nearest if it is not in it.
-fn word<T: Copy>(value: &str, known: &[(&'static str, T)]) -> Result<T, Problem> {
+pub(super) fn word<T: Copy>(value: &str, known: &[(&'static str, T)]) -> Result<T, Problem> {
     if let Some((_, meaning)) = known.iter().find(|(name, _)| *name == value) {
         return Ok(*meaning);
     }

@@ -4,10 +4,16 @@ use super::{picked, psync, run, scenario, script};
 use mqscope_core::Sim;
 use mqscope_core::event::{Kind, Sleep};
 use mqscope_core::scenario::{DeviceConfig, Scenario};
-use mqscope_core::workload::{Amount, JobSpec, Workload};
+use mqscope_core::workload::{Amount, JobSpec, SyncFileRange, SyncRange, Workload};
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// A job whose writes go through the page cache, each sent at once as an asynchronous one and waited for.
+fn asynchronous(job: JobSpec) -> JobSpec {
+    let how = SyncRange { write: true, wait_after: true, ..SyncRange::default() };
+    JobSpec { direct: false, own_files: true, sync_file_range: Some(SyncFileRange { every: 1, how }), ..job }
+}
 
 /// `n` scattered 4 KiB writes of a flusher thread.
 fn writeback(n: u64) -> Workload {
@@ -98,14 +104,13 @@ fn limits(sim: &Sim) -> Vec<(u64, u32, u32, u32)> {
 
 #[test]
 fn windows_of_writes_alone_let_it_grow_to_three_quarters_of_the_depth() {
-    let job = JobSpec {
-        direct: false,
+    let job = asynchronous(JobSpec {
         numjobs: 12,
         runtime_ns: Some(500_000_000),
         time_based: true,
         size: Some(Amount::Bytes(1 << 28)),
         ..psync(0, 12, 1)
-    };
+    });
     let sim = run(&scenario("5.4", vec![disk(1)], Workload::Jobs(vec![job])));
     // 1 + (15 << 1) = 31 is above 24 of 32.
     let changes: Vec<_> =
@@ -118,10 +123,7 @@ fn windows_of_writes_alone_let_it_grow_to_three_quarters_of_the_depth() {
 fn reads_above_the_target_step_it_down_once_a_window() {
     // Reads take 5 ms, the target is 2 ms.
     let reads = JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(100, 1, 1) };
-    let writes = JobSpec {
-        direct: false,
-        ..JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(0, 2, 1) }
-    };
+    let writes = asynchronous(JobSpec { runtime_ns: Some(450_000_000), time_based: true, ..psync(0, 2, 1) });
     let sim = run(&scenario("5.4", vec![disk(5)], Workload::Jobs(vec![reads, writes])));
     let found = limits(&sim);
     let steps: Vec<_> = found.iter().map(|&(_, max, normal, background)| (max, normal, background)).collect();
@@ -137,7 +139,7 @@ fn reads_above_the_target_step_it_down_once_a_window() {
 #[test]
 fn places_are_handed_over_in_order_since_5_0() {
     // Two tasks want more than there is; the order of waiting is the order of waking.
-    let job = JobSpec { direct: false, ..psync(0, 3, 40) };
+    let job = asynchronous(psync(0, 3, 40));
     let disk = DeviceConfig { nr_requests: Some(2), ..disk(1) };
     let sim = run(&scenario("5.4", vec![disk], Workload::Jobs(vec![job])));
     let mut queue = std::collections::VecDeque::new();
@@ -158,7 +160,7 @@ fn places_are_handed_over_in_order_since_5_0() {
 #[test]
 fn before_5_0_all_are_woken_and_some_go_back() {
     let waits_of_one_bio = |kernel: &str| {
-        let job = JobSpec { direct: false, ..psync(0, 6, 20) };
+        let job = asynchronous(psync(0, 6, 20));
         let disk = DeviceConfig { nr_requests: Some(1), ..disk(1) };
         let sim = run(&scenario(kernel, vec![disk], Workload::Jobs(vec![job])));
         let mut waits = std::collections::BTreeMap::new();

@@ -126,7 +126,9 @@ impl Stage {
             Some((Sleep::Log, _)) => (format!("{name}: log"), p.ink_3),
             Some((Sleep::Wbt, _)) => (format!("{name}: throttled"), p.tone(Tone::Trouble)),
             Some((Sleep::Request, _)) => (format!("{name}: no request"), p.tone(Tone::Trouble)),
-            Some((Sleep::Io, _)) => (format!("{name} waits"), p.ink_3),
+            Some((Sleep::Dirty, _)) => (format!("{name}: too much dirty"), p.tone(Tone::Trouble)),
+            Some((Sleep::Io | Sleep::Page, _)) => (format!("{name} waits"), p.ink_3),
+            Some((Sleep::Flusher, _)) => (format!("{name} idle"), p.ink_3),
             Some((Sleep::Timer, _)) => (format!("{name} thinks"), p.ink_3),
             Some((Sleep::Done, _)) => (format!("{name} is done"), p.ink_3),
         }
