@@ -157,9 +157,14 @@ impl Sim {
 
     /// The inside of a disk at this moment; `None` where there is nothing to see yet.
     pub fn device_view(&self, queue: QueueId) -> Option<HddView> {
+        self.device_view_at(queue, self.now)
+    }
+
+    /// The same as it moves on by itself until `now_ns`, a time up to the next event.
+    pub fn device_view_at(&self, queue: QueueId, now_ns: u64) -> Option<HddView> {
         let queue = self.queues.get(queue as usize)?;
         match self.devices.get(queue.device as usize)? {
-            Device::Hdd(disk) if queue.stack.is_none() => Some(disk.view(self.now)),
+            Device::Hdd(disk) if queue.stack.is_none() => Some(disk.view(now_ns)),
             _ => None,
         }
     }
