@@ -225,7 +225,9 @@ impl Sim {
         &self.knobs
     }
 
-    /// Changes policy from now on; requests under way keep what was decided for them.
+    /// Changes policy from now on; requests under way keep what was decided for them. All hctxs with work are run, as when a
+    /// quiesced queue starts again: by the old rules another hctx may have been due to fetch what the new rules leave to this
+    /// one.
     pub fn set_knobs(&mut self, knobs: Knobs) {
         if !knobs.dispatch_busy {
             for hctx in &mut self.hctxs {
