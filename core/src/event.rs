@@ -216,14 +216,22 @@ pub enum Stage {
     Controller,
     /// RAID firmware engine.
     Firmware,
+    /// Waiting in the adapter for a place in the queue of a member disk of a RAID volume.
+    MemberWait,
     /// Member disk of a RAID volume: its front end, including its queue.
     Member,
     /// Waiting for a flash die.
     DieWait,
     /// Flash die busy with this request.
     Die,
+    /// Flash die busy with a program of pages written before, reads in between included (`rq` 0).
+    Program,
+    /// Waiting for and using the channel between dies and controller.
+    Channel,
     /// Write buffer of an SSD.
     WriteBuffer,
+    /// Waiting for and having a place in the battery-backed write cache of an adapter.
+    WriteBack,
     /// Waiting for and using the link to the host.
     Link,
     /// Waiting in the queue of a rotating disk, for the arm or for room in the cache.
@@ -236,7 +244,7 @@ pub enum Stage {
     Transfer,
     /// The disk's cache takes or gives the data.
     Cache,
-    /// Cached data go to the platter; of a flush: waiting for that.
+    /// Cached data go to the platter, or from an adapter to a member; of a flush: waiting for that.
     Destage,
     /// The head reads on behind a command.
     ReadAhead,
@@ -429,9 +437,9 @@ pub enum Kind {
     Ipi { target: CpuId },
 
     // --- device -------------------------------------------------------------------------------------
-    /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, member or
-    /// engine. Logged when the stage is decided, so both times may lie ahead of the event. Request 0: the device works
-    /// for itself (a rotating disk writes from its cache or reads ahead).
+    /// The request passes a stage inside the device during `[start_ns, end_ns]`; `unit` is the die, channel, member or
+    /// engine, all of the device counted on. Logged when the stage is decided, so both times may lie ahead of the event.
+    /// Request 0: the device works for itself (a program, data from a cache, reading ahead).
     DeviceStage { rq: RqId, queue: QueueId, stage: Stage, unit: u16, start_ns: u64, end_ns: u64 },
 
     // --- checks -------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ impl Sim {
         match next {
             Next::Cpu(c) => self.exec(c),
             Next::Timed(Timed::Device(device, token)) => self.device_event(device, token),
-            Next::Timed(Timed::Done(device, rq)) => self.device_done(device, rq),
+            Next::Timed(Timed::Done(rq)) => self.device_done(rq),
             Next::Timed(Timed::Task(t)) => self.task_timer(t),
             Next::Timed(Timed::Work(hctx)) => self.work_due(hctx),
             Next::Timed(Timed::Runnable(c, what)) => {
@@ -158,6 +158,7 @@ impl Sim {
                 self.cpus[c as usize].timer_queue.push_back((queue, token));
                 self.raise_irq(c as usize);
             }
+            Next::Timed(Timed::Vector(id, interrupts)) => self.vector_timer(id, interrupts),
             Next::Timed(Timed::Wbt(queue)) => self.wbt_timer(queue),
             Next::Timed(Timed::Measure) => self.start_measuring(),
         }
@@ -236,6 +237,7 @@ impl Sim {
         }
         self.knobs = knobs;
         self.stats.iostat_rules = IostatRules::new(&self.knobs, self.scenario.hz);
+        self.kick_hctxs();
     }
 
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).

@@ -9,28 +9,6 @@ use crate::kernel::CompleteIn;
 use crate::sim::Sim;
 
 impl Sim {
-    /// The device finished a request: its interrupt rises on the CPU of its vector.
-    pub(crate) fn device_done(&mut self, _device: u16, rq: u32) {
-        let r = &self.rqs[rq];
-        let (id, hctx) = (r.id, r.hctx);
-        if self.hctxs[hctx as usize].poll {
-            return self.hctxs[hctx as usize].completions.push_back(rq);
-        }
-        let cpu = match self.queues[r.queue as usize].driver {
-            // An AHCI port has one vector.
-            Driver::Scsi(host) if self.hosts[host as usize].kind == HostKind::Ahci => {
-                self.hctxs[hctx as usize].irq_cpu
-            }
-            // The timer, or the reply queue, of the CPU that issued the command.
-            Driver::Null | Driver::Scsi(_) => r.issue_cpu,
-            Driver::Nvme => self.hctxs[hctx as usize].irq_cpu,
-            Driver::Stacked => unreachable!("a stacked disk has no requests"),
-        };
-        self.cpus[cpu as usize].irq_queue.push_back(rq);
-        self.emit_device_on(cpu, Kind::Irq { hctx, rq: id });
-        self.raise_irq(cpu as usize);
-    }
-
     /// `nvme_poll`: the completion of the oldest finished request of poll queue `h`, if there is one.
     pub(crate) fn poll(&mut self, c: usize, h: HctxId) -> Option<Frame> {
         let rq = self.hctxs[h as usize].completions.pop_front()?;

@@ -18,6 +18,7 @@ mod scsi;
 mod send;
 mod submit;
 mod tags;
+mod vector;
 mod wbt;
 
 pub(crate) use dispatch::CTX_MAP_BITS;
@@ -27,6 +28,7 @@ pub(crate) use legacy::{IoContext, Legacy, MIN_NR_REQUESTS};
 pub(crate) use remap::{Layout, Stack};
 pub(crate) use sbitmap::Tags;
 pub(crate) use scsi::{Host, HostKind, Sdev};
+pub(crate) use vector::{Coalesce, Vector, VectorId};
 pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
@@ -283,8 +285,8 @@ pub(crate) struct Hctx {
     pub unrung: VecDeque<u32>,
     /// CPU on which delayed work is to run.
     pub work_target: u16,
-    /// CPU that takes the completion interrupt (NVMe).
-    pub irq_cpu: u16,
+    /// Its interrupt (NVMe).
+    pub vector: Vector,
     /// Its flush queue, where the device has a write cache.
     pub fq: Option<FlushQueue>,
 }

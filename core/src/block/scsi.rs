@@ -1,7 +1,7 @@
 //! The SCSI middle layer: the LUN's budget, a host or device that counts as blocked after its driver refused, and the
 //! starved list (`scsi_queue_rq`, `scsi_mq_get_budget`, `scsi_host_queue_ready`, `scsi_run_queue`).
 
-use crate::block::{Driver, status};
+use crate::block::{Driver, Vector, status};
 use crate::event::{HctxId, Kind, ObjectId, Op, QueueId};
 use crate::host::{Flow, Frame, Mode, Runnable};
 use crate::scenario::BusyAnswer;
@@ -42,6 +42,9 @@ pub(crate) struct Host {
     pub host_lock: ObjectId,
     pub host_line: ObjectId,
     pub fw_line: ObjectId,
+    /// CPU to reply queue, and the queues' vectors.
+    pub reply_map: Vec<u16>,
+    pub vectors: Vec<Vector>,
 }
 
 /// A work item of a LUN on kblockd. It never runs twice at once.

@@ -1,4 +1,4 @@
-//! Device models: null, NVMe, RAID adapter, rotating disk. One file each, one trait, one row in [`PRESETS`].
+//! Device models: null, flash, RAID adapter, rotating disk. One file or folder each, one trait, one row in [`PRESETS`].
 //!
 //! A device knows commands and time, nothing of schedulers, CPUs or kernels. Where stations are first in, first out
 //! with fixed service times, their end is computed on arrival; an event is scheduled only where streams meet again.
@@ -7,14 +7,18 @@ mod flash;
 mod hba;
 mod hdd;
 mod null;
-mod nvme;
 mod params;
 mod presets;
+#[cfg(test)]
+mod tests;
+mod view;
 
+pub(crate) use hba::{AdapterSpec, HbaSpec};
 pub use hdd::{HddView, HddWork, QueuedCommand, Spot};
 pub use params::Param;
 pub(crate) use presets::Spec;
 pub use presets::{PRESETS, Preset, preset};
+pub use view::{AdapterView, DeviceView, DieWork, FlashView, MemberView};
 
 use crate::engine::agenda::Timed;
 use crate::event::{Flags, Kind, Op, QueueId, Stage};
@@ -27,6 +31,8 @@ pub(crate) struct Command {
     pub slot: u32,
     /// Logical unit.
     pub lun: u16,
+    /// Submission queue that it came through.
+    pub sq: u16,
     pub op: Op,
     /// FUA: past the write cache.
     pub fua: bool,
@@ -37,7 +43,7 @@ pub(crate) struct Command {
 }
 
 /// A passed stage, for the log: unit, start and end, ns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Passed {
     pub stage: Stage,
     pub unit: u16,
@@ -49,7 +55,7 @@ pub(crate) struct Passed {
 pub(crate) const UNASKED: u32 = u32::MAX;
 
 /// What a device asks for: events of its own, finished commands, stages for the log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Outbox {
     /// (time, token)
     pub timers: Vec<(u64, u32)>,
@@ -91,7 +97,7 @@ pub(crate) trait Model {
 #[derive(Clone, Debug, Hash)]
 pub(crate) enum Device {
     Null(null::Null),
-    Nvme(nvme::Nvme),
+    Flash(flash::Flash),
     Hba(hba::Hba),
     Hdd(Box<hdd::Hdd>),
 }
@@ -106,11 +112,12 @@ impl Device {
     }
 
     pub(crate) fn nvme(spec: flash::FlashSpec) -> Self {
-        Device::Nvme(nvme::Nvme::new(spec))
+        Device::Flash(flash::Flash::nvme(spec))
     }
 
-    pub(crate) fn hba(spec: hba::HbaSpec, luns: u16) -> Self {
-        Device::Hba(hba::Hba::new(spec, luns))
+    /// An adapter with `luns` volumes of `size` bytes.
+    pub(crate) fn hba(spec: hba::HbaSpec, luns: u16, size: u64) -> Self {
+        Device::Hba(hba::Hba::new(spec, luns, size))
     }
 
     /// A rotating disk of `size` bytes; `write_back`: it acknowledges writes from its cache.
@@ -121,7 +128,7 @@ impl Device {
     fn model(&mut self) -> &mut dyn Model {
         match self {
             Device::Null(d) => d,
-            Device::Nvme(d) => d,
+            Device::Flash(d) => d,
             Device::Hba(d) => d,
             Device::Hdd(d) => d.as_mut(),
         }
@@ -136,6 +143,7 @@ impl Sim {
         let command = Command {
             slot: rq,
             lun: queue.lun,
+            sq: r.hctx - queue.first_hctx,
             op: r.op,
             fua: r.flags.has(Flags::FUA),
             sector: r.sector,
@@ -155,17 +163,19 @@ impl Sim {
         self.deliver(device, out);
     }
 
-    /// The inside of a disk at this moment; `None` where there is nothing to see yet.
-    pub fn device_view(&self, queue: QueueId) -> Option<HddView> {
+    /// The inside of a disk's device at this moment; `None` where there is nothing to see.
+    pub fn device_view(&self, queue: QueueId) -> Option<DeviceView> {
         self.device_view_at(queue, self.now)
     }
 
     /// The same as it moves on by itself until `now_ns`, a time up to the next event.
-    pub fn device_view_at(&self, queue: QueueId, now_ns: u64) -> Option<HddView> {
-        let queue = self.queues.get(queue as usize)?;
+    pub fn device_view_at(&self, queue: QueueId, now_ns: u64) -> Option<DeviceView> {
+        let queue = self.queues.get(queue as usize).filter(|q| q.stack.is_none())?;
         match self.devices.get(queue.device as usize)? {
-            Device::Hdd(disk) if queue.stack.is_none() => Some(disk.view(now_ns)),
-            _ => None,
+            Device::Null(_) => None,
+            Device::Flash(disk) => Some(DeviceView::Flash(disk.view(now_ns))),
+            Device::Hba(adapter) => Some(DeviceView::Adapter(adapter.view(now_ns, queue.lun))),
+            Device::Hdd(disk) => Some(DeviceView::Hdd(disk.view(now_ns))),
         }
     }
 
@@ -174,14 +184,14 @@ impl Sim {
             self.agenda.at(at, Timed::Device(device, token));
         }
         for (at, slot) in out.done.drain(..) {
-            self.agenda.at(at, Timed::Done(device, slot));
+            self.agenda.at(at, Timed::Done(slot));
         }
         for (slot, p) in out.stages.drain(..) {
             if self.log.is_on() {
                 let (rq, queue, cpu) = if slot == UNASKED {
                     let queue = self.queues.iter().position(|q| q.device == device).unwrap_or_default();
                     let hctx = self.queues[queue].first_hctx;
-                    (0, queue as QueueId, self.hctxs[hctx as usize].irq_cpu)
+                    (0, queue as QueueId, self.hctxs[hctx as usize].vector.cpu)
                 } else {
                     let r = &self.rqs[slot];
                     (r.id, r.queue, r.issue_cpu)

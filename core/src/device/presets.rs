@@ -1,14 +1,13 @@
 //! The table of device presets. A new preset is one more row.
 //!
-//! Sources: vendor figures and measurements named per row; `[E]` marks an estimate. The fixed time includes fetch,
-//! firmware and link of a 4 KiB read, so that a read at queue depth 1 takes `fixed + tR`.
+//! Sources: vendor figures and measurements named per row; `[E]` marks an estimate. Constants stand beside their models.
 //!
-//! Only disks behind ATA and scsi_debug have a volatile write cache: data-center SSDs keep their buffer through a power cut and report none, a
+//! Consumer disks have a volatile write cache. Data-center SSDs keep their buffer through a power cut and report none, a
 //! RAID adapter's cache has a battery, and null_blk has none unless told to. A scenario can give a disk one.
 
-use super::flash::FlashSpec;
-use super::hba::{AdapterSpec, HbaSpec};
-use super::hdd::HddSpec;
+use super::flash::{FlashSpec, presets as flash};
+use super::hba::{HbaSpec, MemberSpec, presets as hba};
+use super::hdd::{HddSpec, presets as hdd};
 use super::params::{Param, Params};
 use std::collections::BTreeMap;
 
@@ -46,16 +45,23 @@ impl Preset {
         match &self.spec {
             Spec::Null { .. } | Spec::ScsiDebug { .. } => vec![],
             Spec::Hdd(_) => vec![("platter".into(), 1)],
-            Spec::Nvme(f) => vec![("die".into(), f.dies)],
+            Spec::Nvme(flash) => flash_units(flash),
             Spec::Hba(h) => {
-                vec![
-                    ("engine".into(), h.adapter.engines),
-                    ("member".into(), h.adapter.members),
-                    ("die".into(), h.member.dies),
-                ]
+                let mut units =
+                    vec![("engine".into(), h.adapter.engines), ("member".into(), h.adapter.members)];
+                match &h.member {
+                    MemberSpec::Flash(flash) => units.extend(flash_units(flash)),
+                    MemberSpec::Hdd(_) => {}
+                }
+                units
             }
         }
     }
+}
+
+fn flash_units(flash: &FlashSpec) -> Vec<(String, u32)> {
+    let channels = (flash.channels > 0).then(|| (String::from("channel"), flash.channels));
+    channels.into_iter().chain([("die".into(), flash.dies)]).collect()
 }
 
 impl Preset {
@@ -72,7 +78,11 @@ impl Spec {
             Spec::Nvme(flash) => flash.params(),
             Spec::Hdd(hdd) => hdd.params(),
             Spec::Hba(hba) => {
-                let member = hba.member.params().into_iter();
+                let member = match &hba.member {
+                    MemberSpec::Flash(flash) => flash.params(),
+                    MemberSpec::Hdd(hdd) => hdd.params(),
+                };
+                let member = member.into_iter();
                 let member = member.map(|p| Param { name: format!("member_{}", p.name), ..p });
                 hba.adapter.params().into_iter().chain(member).collect()
             }
@@ -84,10 +94,14 @@ impl Spec {
             Spec::Null { .. } | Spec::ScsiDebug { .. } => false,
             Spec::Nvme(flash) => flash.put(name, value),
             Spec::Hdd(hdd) => hdd.put(name, value),
-            Spec::Hba(hba) => match name.strip_prefix("member_") {
-                Some(name) => hba.member.put(name, value),
-                None => hba.adapter.put(name, value),
-            },
+            // An adapter's constant may begin with `member_` itself.
+            Spec::Hba(hba) => {
+                hba.adapter.put(name, value)
+                    || name.strip_prefix("member_").is_some_and(|name| match &mut hba.member {
+                        MemberSpec::Flash(flash) => flash.put(name, value),
+                        MemberSpec::Hdd(hdd) => hdd.put(name, value),
+                    })
+            }
         }
     }
 
@@ -132,54 +146,74 @@ pub(crate) enum Spec {
 
 const GB: u64 = 1_000_000_000;
 
-/// Member of a RAID volume: the cap is inferred from the 1066 K IOPS of 8 of them (July 2018 report); tR and the
-/// rest are estimates for a SAS 12 Gb/s SSD of that time.
-const SAS_SSD: FlashSpec = FlashSpec {
-    dies: 48,
-    read_ns: 85_000,
-    fixed_ns: 30_000,
-    read_cap: 133_000,
-    write_ack_ns: 40_000,
-    write_cap: 60_000,
-    link_out: 1_100_000_000,
-    link_in: 1_100_000_000,
-    suspend_ns: 50_000,
-};
+/// Tags of an NVMe submission queue: 1024 entries, one of which stays empty (`io_queue_depth` of 4.19).
+const NVME_TAGS: u32 = 1023;
+/// can_queue of a RAID adapter (Desai 2019).
+const HBA_TAGS: u32 = 5089;
+/// Default depths of LUNs behind the adapter: a RAID volume, a SAS and a SATA disk (driver source 4.19).
+const VOLUME_DEPTH: u32 = 256;
+const SAS_DEPTH: u32 = 64;
+const SATA_DEPTH: u32 = 32;
 
-/// A SATA disk of 7200 turns a minute. Outer rate: data sheet of the ST1000DM010; inner rate in the ratio of the nearline disk
-/// [E]. Seek curve: the shape of five measured drives (DiskSim's tables), solved for 0.83 ms to the next cylinder, 8.2 ms on
-/// average and 17.0 ms at most, where data sheets say 8.5 ms [E]. Link, times of a command on it and of a cache hit: fitted
-/// to a consumer disk by ublk-disksim. The rest is estimated, with its range.
-const DESKTOP_HDD: HddSpec = HddSpec {
-    rpm: 7_200,
-    outer_rate: 210_000_000,
-    inner_rate: 100_000_000,
-    cylinders: 160_000,
-    seek_base_ns: 800_000,
-    seek_root_ns: 10_500_000,
-    seek_linear_ns: 5_700_000,
-    settle_ns: 500_000,  // [E 0.3-1.0 ms]
-    command_ns: 100_000, // [E; 0.1-1.0 ms on disks of the 1990s]
-    hit_ns: 30_000,
-    link: 550_000_000, // 6 Gb/s, 8b/10b, framing
-    link_command_ns: 3_000,
-    dirty_limit: 32 << 20, // [E 1-64 MB]
-    destage_window: 32,    // [E 4-256], as many as commands
-    ncq_window: 32,        // a consumer disk was fitted with 4
-    age_max_ns: 1_000_000_000,
-    segments: 16, // [E 3-32]
-    segment: 1 << 20,
-};
+/// A data-center NVMe disk: one queue a CPU, no volatile cache.
+const fn nvme(
+    name: &'static str,
+    label: &'static str,
+    source: &'static str,
+    spec: FlashSpec,
+    size: u64,
+) -> Preset {
+    Preset {
+        name,
+        label,
+        source,
+        spec: Spec::Nvme(spec),
+        size,
+        nr_hw_queues: 0,
+        nr_tags: NVME_TAGS,
+        queue_depth: None,
+        rotational: false,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
+    }
+}
 
-/// The same with the rates and tracks of the Constellation ES.3 (manual, 2013) and a buffer twice as large.
-const NEARLINE_HDD: HddSpec = HddSpec {
-    outer_rate: 175_000_000,
-    inner_rate: 83_000_000,
-    cylinders: 320_800,
-    dirty_limit: 64 << 20,
-    segments: 32,
-    ..DESKTOP_HDD
-};
+/// A consumer NVMe disk: its write buffer is volatile.
+const fn consumer(
+    name: &'static str,
+    label: &'static str,
+    source: &'static str,
+    spec: FlashSpec,
+    size: u64,
+) -> Preset {
+    Preset { write_cache: true, fua: true, ..nvme(name, label, source, spec, size) }
+}
+
+/// A LUN of a RAID adapter with one hctx; the adapter answers for its cache.
+const fn behind_adapter(
+    name: &'static str,
+    label: &'static str,
+    source: &'static str,
+    spec: HbaSpec,
+    size: u64,
+    depth: u32,
+) -> Preset {
+    Preset {
+        name,
+        label,
+        source,
+        spec: Spec::Hba(spec),
+        size,
+        nr_hw_queues: 1,
+        nr_tags: HBA_TAGS,
+        queue_depth: Some(depth),
+        rotational: false,
+        write_cache: false,
+        fua: false,
+        flush_not_queued: false,
+    }
+}
 
 /// All device presets.
 pub const PRESETS: &[Preset] = &[
@@ -197,101 +231,124 @@ pub const PRESETS: &[Preset] = &[
         fua: false,
         flush_not_queued: false,
     },
+    nvme(
+        "p3700-800",
+        "NVMe P3700 800 GB (MLC)",
+        "caps 450-460 K read, 90 K write (vendor); QD1 77.9 us, QD16 167 K (AnandTech 2017)",
+        flash::P3700,
+        800 * GB,
+    ),
+    nvme(
+        "p4510-2t",
+        "NVMe P4510 2 TB (TLC)",
+        "637 K / 81.5 K, 77 / 18 us (vendor, quoted)",
+        flash::P4510,
+        2000 * GB,
+    ),
+    nvme(
+        "p4800x-375",
+        "NVMe P4800X 375 GB (3D XPoint)",
+        "QD1 8.9 us with host, QD16 584.8 K (AnandTech 2017)",
+        flash::P4800X,
+        375 * GB,
+    ),
+    nvme(
+        "p5800x",
+        "NVMe P5800X 800 GB (3D XPoint, Gen4)",
+        "5.1 M of 512 bytes (Axboe 2022); 1.5 M, 5 us (vendor, quoted)",
+        flash::P5800X,
+        800 * GB,
+    ),
+    consumer(
+        "970evoplus-1t",
+        "NVMe 970 EVO Plus 1 TB (TLC with SLC cache)",
+        "QD1 19 K / 60 K, QD32 600 K / 550 K, 42 GB of SLC, then 1.7 GB/s (vendor)",
+        flash::EVO_970_PLUS,
+        1000 * GB,
+    ),
+    consumer(
+        "980pro-1t",
+        "NVMe 980 PRO 1 TB (TLC with SLC cache, Gen4)",
+        "QD1 22 K / 60 K, 1.0 M both, 114 GB of SLC, then 2 GB/s (vendor, quoted)",
+        flash::PRO_980,
+        1000 * GB,
+    ),
+    consumer(
+        "970pro-512",
+        "NVMe 970 PRO 512 GB (MLC, two kinds of pages)",
+        "NVMeVirt's fit of the drive (FAST 2023)",
+        flash::PRO_970,
+        512 * GB,
+    ),
+    nvme(
+        "aws-i3",
+        "NVMe local disk of an AWS i3 instance",
+        "412 K reads (AWS, quoted by Aerospike 2017); 100 us, 39.4 us (linux-block, March 2022)",
+        flash::AWS_I3,
+        1900 * GB,
+    ),
+    behind_adapter(
+        "sas-ssd-133k",
+        "SAS SSD behind an adapter with one hctx",
+        "cap of 133 K inferred from 1066 K of 8 (July 2018 report); LUN depth 64 (driver source 4.19); others [E]",
+        hba::SSD_JBOD,
+        400 * GB,
+        SAS_DEPTH,
+    ),
+    behind_adapter(
+        "hba-r0-8ssd",
+        "RAID adapter volume: RAID0 of 8 SAS SSDs (Gen3 x8)",
+        "link: PCIe Gen3 x8; LUN depth 256 and can_queue 5089 (driver source 4.19, Desai 2019); 1.65 M and 15 us fixed [E]",
+        hba::R0_8SSD,
+        8 * 400 * GB,
+        VOLUME_DEPTH,
+    ),
     Preset {
-        name: "p3700-800",
-        label: "NVMe P3700 800 GB (MLC)",
-        source: "caps 450-460 K read, 90 K write (vendor); QD1 77.9 us, QD16 167 K (AnandTech 2017)",
-        spec: Spec::Nvme(FlashSpec {
-            dies: 32,
-            read_ns: 56_000,
-            fixed_ns: 14_000,
-            read_cap: 460_000,
-            write_ack_ns: 20_000,
-            write_cap: 90_000,
-            link_out: 2_800_000_000,
-            link_in: 1_900_000_000,
-            suspend_ns: 50_000,
-        }),
-        size: 800 * GB,
         nr_hw_queues: 0,
-        nr_tags: 1023,
-        queue_depth: None,
-        rotational: false,
-        write_cache: false,
-        fua: false,
-        flush_not_queued: false,
+        ..behind_adapter(
+            "hba-aero-r0-8ssd",
+            "RAID adapter volume: RAID0 of 8 SAS SSDs (Gen4 x8, one hctx a CPU)",
+            "3.0-3.3 M with several volumes (Desai 2019, 2020); only the link differs from hba-r0-8ssd",
+            hba::AERO_R0_8SSD,
+            8 * 400 * GB,
+            VOLUME_DEPTH,
+        )
     },
     Preset {
-        name: "p4510-2t",
-        label: "NVMe P4510 2 TB (TLC)",
-        source: "637 K / 81.5 K, 77 / 18 us (vendor, quoted)",
-        spec: Spec::Nvme(FlashSpec {
-            dies: 64,
-            read_ns: 62_000,
-            fixed_ns: 15_000,
-            read_cap: 637_000,
-            write_ack_ns: 18_000,
-            write_cap: 81_000,
-            link_out: 3_200_000_000,
-            link_in: 2_000_000_000,
-            suspend_ns: 50_000,
-        }),
-        size: 2000 * GB,
         nr_hw_queues: 0,
-        nr_tags: 1023,
-        queue_depth: None,
-        rotational: false,
-        write_cache: false,
-        fua: false,
-        flush_not_queued: false,
+        ..behind_adapter(
+            "hba-ssd-jbod",
+            "SAS SSD behind a RAID adapter (Gen4 x8, one hctx a CPU)",
+            "24 of them: 3.1 M (Desai 2021); LUN depth 64 (driver source 4.19)",
+            hba::AERO_SSD_JBOD,
+            400 * GB,
+            SAS_DEPTH,
+        )
     },
     Preset {
-        name: "p4800x-375",
-        label: "NVMe P4800X 375 GB (3D XPoint)",
-        source: "QD1 8.9 us with host, QD16 584.8 K (AnandTech 2017)",
-        spec: Spec::Nvme(FlashSpec {
-            dies: 28,
-            read_ns: 3_500,
-            fixed_ns: 3_600,
-            read_cap: 585_000,
-            write_ack_ns: 8_000,
-            write_cap: 500_000,
-            link_out: 2_400_000_000,
-            link_in: 2_000_000_000,
-            suspend_ns: 0,
-        }),
-        size: 375 * GB,
-        nr_hw_queues: 0,
-        nr_tags: 1023,
-        queue_depth: None,
-        rotational: false,
-        write_cache: false,
-        fua: false,
-        flush_not_queued: false,
+        nr_hw_queues: 64,
+        rotational: true,
+        ..behind_adapter(
+            "hba-hdd",
+            "SATA disk behind a RAID adapter with write-back cache (64 hctxs)",
+            "cache 1 GB [E 1-4], 100 us to acknowledge [E 60-150]; the disk is hdd-1t-nearline with its own cache off; \
+             LUN depth 32 (driver source 4.19)",
+            hba::HDD,
+            1000 * GB,
+            SATA_DEPTH,
+        )
     },
     Preset {
-        name: "hba-r0-8ssd",
-        label: "RAID adapter volume: RAID0 of 8 SAS SSDs (Gen3 x8)",
-        source: "link: PCIe Gen3 x8; LUN depth 256 and can_queue 5089 (driver source 4.19, Desai 2019); firmware cap 1.65 M and 15 us fixed [E]",
-        spec: Spec::Hba(HbaSpec {
-            adapter: AdapterSpec {
-                link: 7_880_000_000,
-                engines: 8,
-                engine_ns: 4_848,
-                fixed_ns: 10_152,
-                stripe: 256 * 1024,
-                members: 8,
-            },
-            member: SAS_SSD,
-        }),
-        size: 8 * 400 * GB,
-        nr_hw_queues: 1,
-        nr_tags: 5089,
-        queue_depth: Some(256),
-        rotational: false,
-        write_cache: false,
-        fua: false,
-        flush_not_queued: false,
+        nr_hw_queues: 64,
+        rotational: true,
+        ..behind_adapter(
+            "hba-r0-hdd",
+            "RAID adapter volume: RAID0 of 8 SATA disks with write-back cache (64 hctxs)",
+            "as hba-hdd; LUN depth 256 (driver source 4.19)",
+            hba::R0_HDD,
+            8 * 1000 * GB,
+            VOLUME_DEPTH,
+        )
     },
     Preset {
         name: "scsi-debug",
@@ -312,7 +369,7 @@ pub const PRESETS: &[Preset] = &[
         name: "hdd-1t-desktop",
         label: "SATA disk 1 TB, 7200 rpm (desktop)",
         source: "7200 rpm; 210 MB/s outside (ST1000DM010); seeks 8.2 ms on average, solved from data sheets and DiskSim's tables [E]; AHCI_MAX_CMDS",
-        spec: Spec::Hdd(DESKTOP_HDD),
+        spec: Spec::Hdd(hdd::DESKTOP),
         size: 1000 * GB,
         nr_hw_queues: 1,
         nr_tags: 32,
@@ -326,7 +383,7 @@ pub const PRESETS: &[Preset] = &[
         name: "hdd-1t-nearline",
         label: "SATA disk 1 TB, 7200 rpm (nearline)",
         source: "7200 rpm; 175 to 83 MB/s, 320800 tracks a surface (Constellation ES.3 manual); seeks as on the desktop disk [E]; AHCI_MAX_CMDS",
-        spec: Spec::Hdd(NEARLINE_HDD),
+        spec: Spec::Hdd(hdd::NEARLINE),
         size: 1000 * GB,
         nr_hw_queues: 1,
         nr_tags: 32,

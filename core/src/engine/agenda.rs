@@ -6,6 +6,7 @@
 //! the next; a winner tree over all CPUs was slower with the usual 8 of 72 busy), and a binary heap for timers and
 //! devices (O(log n)).
 
+use crate::block::VectorId;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -14,8 +15,10 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timed {
     /// A stage inside device `.0` ends; `.1` is the device's own token.
     Device(u16, u32),
-    /// The request in slot `.1` of device `.0` is finished and its interrupt rises.
-    Done(u16, u32),
+    /// The device is finished with the request in this slot.
+    Done(u32),
+    /// A vector has held completions back long enough; stale if there were other interrupts than `.1` since.
+    Vector(VectorId, u32),
     /// A task's timer (thinktime, rate, start) fires.
     Task(u16),
     /// The delayed run of hctx `.0` may be due.

@@ -266,3 +266,44 @@ impl Sim {
         self.agenda.cpu_at(w as usize, taken_at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{DeviceConfig, Scenario};
+    use crate::sim::Sim;
+    use crate::workload::{JobSpec, Workload};
+
+    /// Operations per second on one line by the CPUs of this list in turn, each as soon as its last one is through.
+    fn rate(cpus: &[usize]) -> f64 {
+        let scenario = Scenario {
+            devices: vec![DeviceConfig::new("disk0", "null")],
+            workload: Workload::Jobs(vec![JobSpec::default()]),
+            ..Scenario::default()
+        };
+        let mut sim = Sim::new(&scenario).expect("the scenario is valid");
+        let mut ready = vec![0u64; cpus.len()];
+        let rounds = 10_000;
+        for _ in 0..rounds {
+            for (i, &c) in cpus.iter().enumerate() {
+                (sim.now, sim.cpus[c].debt) = (ready[i], 0);
+                sim.touch(c, 0);
+                ready[i] += sim.cpus[c].debt;
+            }
+        }
+        let end = ready.iter().max().copied().unwrap_or(1);
+        (rounds * cpus.len()) as f64 * 1e9 / end as f64
+    }
+
+    #[test]
+    fn a_shared_counter_saturates_at_one_transfer_and_one_operation() {
+        // 48 + 7 and 136 + 7 ns; the rounded ceilings are 20 M and 7 M a second.
+        let near =
+            |found: f64, due: f64| assert!((found - due).abs() < 0.01 * due, "{found}, but {due} is due");
+        let socket: Vec<usize> = (0..16).collect();
+        near(rate(&socket), 1e9 / 55.0);
+        // First threads of cores 0 to 17 are socket 0, those of 18 to 35 socket 1.
+        let across: Vec<usize> = (0..16).flat_map(|c| [c, c + 18]).collect();
+        near(rate(&across), 1e9 / 143.0);
+        near(rate(&[0]), 1e9 / 7.0);
+    }
+}

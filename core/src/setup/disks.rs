@@ -2,6 +2,7 @@
 
 use super::hosts::SharedHosts;
 use super::*;
+use crate::block::{Coalesce, Vector};
 
 /// Largest number of tags of an hctx.
 const TAGS_MAX: u32 = 16_384;
@@ -37,7 +38,7 @@ impl Builder<'_> {
                 preset => Ok(preset),
             })
             .collect::<Result<_, _>>()?;
-        let mut shared = SharedHosts::new(&presets);
+        let mut shared = SharedHosts::default();
         for (config, preset) in configs.iter().zip(presets) {
             let Some(preset) = preset else {
                 self.stacked(config)?;
@@ -62,12 +63,16 @@ impl Builder<'_> {
                 .spec
                 .with(&config.params)
                 .map_err(|problem| wrong(format!("devices.{}.params", config.name), problem))?;
+            let held = match &spec {
+                Spec::Nvme(flash) => Coalesce::new(flash.coalesce_threshold, flash.coalesce_time_us),
+                _ => Coalesce::OFF,
+            };
             let (device, driver, lun) = self.attach(config, preset, spec, &mut shared)?;
             let timed = matches!(preset.spec, Spec::Null { .. } | Spec::ScsiDebug { .. });
             if (config.completion_ns.is_some() || !config.completions_ns.is_empty()) && !timed {
                 self.warnings.push(format!("{}: completion_ns only concerns null devices", config.name));
             }
-            self.disk(config, preset, device, driver, lun)?;
+            self.disk(config, preset, (device, lun), driver, held)?;
         }
         Ok(())
     }
@@ -76,9 +81,9 @@ impl Builder<'_> {
         &mut self,
         config: &DeviceConfig,
         preset: &'static Preset,
-        device: u16,
+        (device, lun): (u16, u16),
         driver: Driver,
-        lun: u16,
+        held: Coalesce,
     ) -> Result<(), ScenarioError> {
         let name = &config.name;
         let field = |f: &str| format!("devices.{name}.{f}");
@@ -98,7 +103,7 @@ impl Builder<'_> {
         }
         check(wanted >= 1, &field("nr_hw_queues"), || "must be at least 1".into())?;
         let nr = wanted.min(nr_cpus);
-        if nr < wanted {
+        if nr < wanted && config.nr_hw_queues.is_some() {
             self.warnings.push(format!("{name}: {wanted} hctxs are more than CPUs; {nr} are used"));
         }
         let poll = config.poll_queues.min(nr_cpus);
@@ -226,6 +231,7 @@ impl Builder<'_> {
             self.hctx(q, i, first_hctx + i, tags, map, name, write_cache);
             if let Some(hctx) = self.hctxs.last_mut() {
                 (hctx.first_ctx, hctx.poll) = (first_ctx, polled);
+                hctx.vector = Vector::new(hctx.vector.cpu, held);
             }
         }
         if let Some(tags) = common {

@@ -1,6 +1,7 @@
 //! Hctxs of a disk: which CPUs, which tags, which locks and lines.
 
 use super::*;
+use crate::block::{Coalesce, Vector};
 
 impl Builder<'_> {
     /// CPU to hctx: as many CPUs as there are hctxs have one of their own, further first threads are dealt in turn,
@@ -77,7 +78,7 @@ impl Builder<'_> {
             FlushQueue::new(self.object("fq->mq_flush_lock", text, ObjectKind::Lock, at))
         });
         self.topology.hctxs.push(topology::Hctx { queue: q, index: i, cpus: cpus.clone() });
-        let irq_cpu = cpus.first().copied().unwrap_or(0);
+        let vector = Vector::new(cpus.first().copied().unwrap_or(0), Coalesce::OFF);
         self.hctxs.push(Hctx {
             queue: q,
             cpus,
@@ -109,7 +110,7 @@ impl Builder<'_> {
             sq_lock,
             unrung: VecDeque::new(),
             work_target: 0,
-            irq_cpu,
+            vector,
             fq,
         });
     }

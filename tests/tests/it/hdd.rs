@@ -2,6 +2,7 @@
 //! by itself is tested beside its model.
 
 use mqscope_core::Sim;
+use mqscope_core::device::DeviceView;
 use mqscope_core::event::{Kind, Stage};
 use mqscope_core::report::Report;
 use mqscope_core::scenario::{DeviceConfig, Path, Scenario, WriteCache};
@@ -165,7 +166,7 @@ fn the_view_shows_what_the_disk_is_at() {
     let mut seen = std::collections::BTreeSet::new();
     for ms in 1..1000 {
         sim.run_until(ms * 1_000_000);
-        let view = sim.device_view(0).expect("a rotating disk can be seen");
+        let Some(DeviceView::Hdd(view)) = sim.device_view(0) else { panic!("a rotating disk can be seen") };
         assert!((0.0..=1.0).contains(&view.arm) && (0.0..1.0).contains(&view.angle));
         assert!(view.cylinder < view.cylinders && view.queued.len() <= 32);
         // A turn takes 8.333 ms.

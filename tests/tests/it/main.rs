@@ -12,6 +12,7 @@ mod fio_options;
 mod flush;
 mod found;
 mod hdd;
+mod hold_outs;
 mod invariants;
 mod laws;
 mod legacy;

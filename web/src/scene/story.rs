@@ -353,10 +353,17 @@ impl Scene {
             }
             Stage::Firmware => (StoryKind::Device, String::from("The RAID firmware works on it")),
             Stage::Member => (StoryKind::Device, format!("At member disk {unit}")),
+            Stage::MemberWait => (
+                StoryKind::Wait,
+                format!("Waits in the adapter: member disk {unit} has as many commands as it takes"),
+            ),
             Stage::DieWait => {
                 (StoryKind::Wait, format!("Waits for flash die {unit}, which serves another request"))
             }
             Stage::Die => (StoryKind::Device, format!("Flash die {unit} works on it")),
+            Stage::Program => (StoryKind::Device, format!("Flash die {unit} programs pages written before")),
+            Stage::Channel => (StoryKind::Device, format!("Its page crosses channel {unit}")),
+            Stage::WriteBack => (StoryKind::Device, String::from("In the adapter's battery-backed cache")),
             Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
             Stage::Link => (StoryKind::Device, String::from("Its data cross the link to the host")),
             Stage::Queued => (StoryKind::Wait, String::from("Waits in the queue inside the disk")),

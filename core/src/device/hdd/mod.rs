@@ -16,6 +16,7 @@ mod ahead;
 mod arm;
 mod cache;
 mod geometry;
+pub(super) mod presets;
 mod segments;
 #[cfg(test)]
 mod tests;

@@ -270,13 +270,15 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         DeviceStage::Link if inbound && !over => Part::Gate,
         DeviceStage::Link if over && !inbound => Part::Exit,
         DeviceStage::Link => Part::Link,
-        DeviceStage::Service | DeviceStage::WriteBuffer if over => Part::Exit,
+        DeviceStage::Service | DeviceStage::WriteBuffer | DeviceStage::WriteBack if over => Part::Exit,
         DeviceStage::Firmware => Part::Engine(span.unit.into()),
         DeviceStage::Cache if over => Part::Exit,
         DeviceStage::Transfer if over && request.spans().last() == Some(span) => Part::Exit,
         DeviceStage::Service
         | DeviceStage::Controller
         | DeviceStage::WriteBuffer
+        | DeviceStage::WriteBack
+        | DeviceStage::Program
         | DeviceStage::Queued
         | DeviceStage::Seek
         | DeviceStage::Rotate
@@ -284,10 +286,11 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         | DeviceStage::Cache
         | DeviceStage::Destage
         | DeviceStage::ReadAhead => Part::Engine(0),
-        // Its data are off the die and queue for the link.
+        // Its data are off the die and queue for the channel and the link.
+        DeviceStage::Channel => Part::Link,
         DeviceStage::Die if over => Part::Link,
-        DeviceStage::Member => match units {
-            Some(units) => Part::Front(units, unit_of(units, span).0),
+        DeviceStage::Member | DeviceStage::MemberWait => match units {
+            Some(units) => Part::Front(units, u32::from(span.unit) % units.grid.count.max(1)),
             None => Part::Engine(0),
         },
         DeviceStage::DieWait | DeviceStage::Die => match units {
@@ -300,14 +303,13 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
     }
 }
 
-/// Numbers of the unit and of what is inside it. The log numbers a member and its dies in one row: the member's
-/// front end first counts as its die 0, so a member takes one number more than it has dies.
+/// Numbers of the unit and of the die inside it. The log counts the dies of all members on.
 fn unit_of(units: &Units, span: &Span) -> (u32, u32) {
     let number = u32::from(span.unit);
     match &units.inner {
         Some((_, grid)) => {
-            let stride = grid.count + 1;
-            (number / stride % units.grid.count.max(1), number % stride % grid.count.max(1))
+            let dies = grid.count.max(1);
+            (number / dies % units.grid.count.max(1), number % dies)
         }
         None => (number % units.grid.count.max(1), 0),
     }

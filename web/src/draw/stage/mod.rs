@@ -15,7 +15,7 @@ use super::palette::Tone;
 use super::sprites::{Sprites, TRAVEL_MS, Wanted};
 use crate::scene::{Request, Scene, Slot, Spot, Standing, Transfer};
 use goals::Counters;
-use mqscope_core::device::HddView;
+use mqscope_core::device::DeviceView;
 use mqscope_core::event::RqId;
 use mqscope_core::topology::Topology;
 
@@ -82,7 +82,7 @@ pub struct Stage {
     /// What each scheduler would send next, by queue; 0: nothing.
     next: Vec<RqId>,
     /// The insides of rotating disks, by queue.
-    disks: Vec<Option<HddView>>,
+    disks: Vec<Option<DeviceView>>,
     pinned: Pinned,
     jumps: u64,
     stale: bool,

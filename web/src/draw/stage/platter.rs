@@ -4,7 +4,7 @@ use super::Stage;
 use crate::draw::layout::DeviceBox;
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::{Palette, Tone};
-use mqscope_core::device::{HddView, HddWork, Spot};
+use mqscope_core::device::{DeviceView, HddView, HddWork, Spot};
 use std::f32::consts::TAU;
 
 /// Radius of the innermost track against the outermost.
@@ -12,12 +12,14 @@ const INNER: f32 = 0.4;
 
 impl Stage {
     /// What the disks are at, by queue; `None` where there is no platter.
-    pub fn look_into(&mut self, disks: Vec<Option<HddView>>) {
+    pub fn look_into(&mut self, disks: Vec<Option<DeviceView>>) {
         self.disks = disks;
     }
 
     pub(super) fn live_platter(&self, at: &DeviceBox, p: &Palette, paint: &mut impl Paint) {
-        let (Some(mut area), Some(Some(disk))) = (at.platter, self.disks.get(at.queue as usize)) else {
+        let (Some(mut area), Some(Some(DeviceView::Hdd(disk)))) =
+            (at.platter, self.disks.get(at.queue as usize))
+        else {
             return;
         };
         let t = self.layout.text;
