@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// The disk itself.
 #[derive(Clone, Debug, Hash)]
 pub(crate) enum Disk {
-    Flash(Flash),
+    Flash(Box<Flash>),
     Hdd(Box<Hdd>),
 }
 
@@ -18,7 +18,7 @@ impl Disk {
     fn new(spec: &MemberSpec, size: u64, unit: u16) -> Self {
         match spec {
             MemberSpec::Hdd(spec) => Disk::Hdd(Box::new(Hdd::new(spec.clone(), size, false, unit))),
-            MemberSpec::Flash(spec) => Disk::Flash(Flash::member(spec.clone())),
+            MemberSpec::Flash(spec) => Disk::Flash(Box::new(Flash::member(spec.clone()))),
         }
     }
 
@@ -32,7 +32,7 @@ impl Disk {
 
     fn model(&mut self) -> &mut dyn Model {
         match self {
-            Disk::Flash(disk) => disk,
+            Disk::Flash(disk) => disk.as_mut(),
             Disk::Hdd(disk) => disk.as_mut(),
         }
     }

@@ -57,7 +57,7 @@ impl Rig {
     fn submit(&mut self, op: Op, offset: u64, bytes: u32) -> u32 {
         let slot = self.begin_ns.len() as u32;
         self.begin_ns.push(self.now);
-        let command = Command { slot, lun: 0, op, fua: false, sector: offset / 512, bytes, seed: 1 };
+        let command = Command { slot, lun: 0, sq: 0, op, fua: false, sector: offset / 512, bytes, seed: 1 };
         self.disk.submit(self.now, command, &mut self.out);
         self.collect();
         slot
