@@ -42,7 +42,7 @@ pub struct Scenario {
     #[serde(default = "default_cost_percent", skip_serializing_if = "is_whole")]
     pub cost_percent: u32,
     /// Ticks per second (CONFIG_HZ; distributions have 100 to 1000): timers of delayed runs fire with the first tick behind
-    /// their time. 0: at their time.
+    /// their time, and iostat's figures are counted in ticks. 0: timers fire at their time, and iostat counts as with 250.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hz: u32,
     /// Kernel row, see [`kernel::ROWS`].
@@ -182,6 +182,9 @@ pub struct DeviceConfig {
     /// Driver tags of an hctx (or of a host), if not the preset's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_tags: Option<u32>,
+    /// All hctxs of all null disks that say so share one bitmap of tags (null_blk's shared_tags and shared_tag_bitmap).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_tag_bitmap: bool,
     /// sysfs nr_requests: the tags in use with scheduler none, the sched tags with any other; on the legacy path the
     /// requests of the pool, for synchronous and asynchronous ones each.
     #[serde(default)]
@@ -290,6 +293,7 @@ impl DeviceConfig {
             scheduler: default_scheduler(),
             iosched: BTreeMap::new(),
             nr_tags: None,
+            shared_tag_bitmap: false,
             rotational: None,
             nr_hw_queues: None,
             nr_requests: None,

@@ -9,7 +9,7 @@ use crate::engine::slab::Slab;
 use crate::event::{Event, Kind, Log, NO_TASK};
 use crate::host::{Costs, Cpu, Objects, Runnable};
 use crate::kernel::Knobs;
-use crate::report::{Report, Stats};
+use crate::report::{IostatRules, Report, Stats};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::topology::Topology;
 use crate::workload::task::{JobState, Task};
@@ -226,7 +226,9 @@ impl Sim {
         &self.knobs
     }
 
-    /// Changes policy from now on; requests under way keep what was decided for them.
+    /// Changes policy from now on; requests under way keep what was decided for them. All hctxs with work are run, as when a
+    /// quiesced queue starts again: by the old rules another hctx may have been due to fetch what the new rules leave to this
+    /// one.
     pub fn set_knobs(&mut self, knobs: Knobs) {
         if !knobs.dispatch_busy {
             for hctx in &mut self.hctxs {
@@ -234,6 +236,8 @@ impl Sim {
             }
         }
         self.knobs = knobs;
+        self.stats.iostat_rules = IostatRules::new(&self.knobs, self.scenario.hz);
+        self.kick_hctxs();
     }
 
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).
@@ -342,6 +346,7 @@ impl Sim {
             self.cpus[c].used_ns = self.unpaid_ns(c);
             self.cpus[c].spin_ns = 0;
             self.cpus[c].line_ns = 0;
+            self.cpus[c].switches = 0;
         }
         self.stats.start_measuring(self.now);
     }

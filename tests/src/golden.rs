@@ -1,7 +1,7 @@
 //! State hashes written down by a native run and compared by native runs, wasm under Node and wasm in a browser.
 
 use crate::determinism::same_in_all_ways;
-use mqscope_core::cases::cases;
+use mqscope_core::cases::{Group, cases};
 use mqscope_core::event::Op;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
@@ -9,15 +9,18 @@ use mqscope_core::workload::{Amount, BatchIo, BatchScript, BatchStep, Engine, Jo
 /// The golden file: a line `name hash events` for each scenario of [`scenarios`].
 pub const GOLDEN: &str = include_str!("../golden/hashes.txt");
 
-/// Published cases are cut to this simulated time, ns.
+/// Published cases whose hashes are kept; all are run, for their numbers, by `tests/it/cases.rs`.
+const PUBLISHED: [&str; 2] = ["seed-000", "seed-004"];
+
+/// They are cut to this simulated time, ns.
 const CASE_NS: u64 = 1_000_000;
 
 /// Scenarios that together touch every device model and engine, short enough for a debug build in a browser.
 pub fn scenarios() -> Vec<(String, Scenario)> {
     let mut all: Vec<(String, Scenario)> =
         small().into_iter().map(|(name, scenario)| (name.to_owned(), scenario)).collect();
-    for case in cases() {
-        for (index, (_, scenario)) in case.sides.into_iter().enumerate() {
+    for case in cases().iter().filter(|c| c.group == Group::Rule || PUBLISHED.contains(&c.name.as_str())) {
+        for (index, (_, scenario)) in case.sides().into_iter().enumerate() {
             let duration_ns = scenario.duration_ns.min(CASE_NS);
             let name = format!("{}:{}", case.name, index + 1);
             all.push((name, Scenario { duration_ns, warmup_ns: duration_ns / 10, ..scenario }));

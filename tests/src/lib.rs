@@ -2,6 +2,7 @@
 //! assert what must hold in every run. Tests natively, under Node and in a browser all use these functions.
 
 pub mod audit;
+pub mod case_runs;
 pub mod conform;
 pub mod determinism;
 pub mod golden;

@@ -15,7 +15,7 @@ pub const DURATION_NS: u64 = 20_000_000;
 /// If the core has no such case.
 pub fn seed_000() -> Scenario {
     let case = case("seed-000").expect("the core has the case seed-000");
-    let (_, scenario) = case.sides.into_iter().next().expect("the case has a first side");
+    let (_, scenario) = case.sides().into_iter().next().expect("the case has a first side");
     Scenario { duration_ns: DURATION_NS, warmup_ns: 0, ..scenario }
 }
 

@@ -14,7 +14,7 @@ export interface Scenario {
   costs?: Record<string, number>;
   /** All work of the CPUs is multiplied by this, percent; line transfers stay. */
   cost_percent?: number;
-  /** Ticks per second (CONFIG_HZ) for timers of delayed runs; 0: exact. */
+  /** Ticks per second (CONFIG_HZ) for timers of delayed runs and what iostat counts; 0: exact timers, iostat as with 250. */
   hz?: number;
   /** Kernel row, such as "4.14". */
   kernel?: string;
@@ -101,6 +101,8 @@ export interface Device {
   model: string;
   /** Constants of the device's model overridden by name. */
   params?: Record<string, number>;
+  /** All hctxs of all null disks that say so share one bitmap of tags. */
+  shared_tag_bitmap?: boolean;
   /** "none", "default", or a scheduler's name. */
   scheduler?: string;
   /** Attributes of queue/iosched by their sysfs names. */
@@ -317,6 +319,10 @@ export interface QueueReport {
   in_flight: number;
   in_flight_max: number;
   utilisation: number;
+  /** %util as iostat would print it, as a share. */
+  iostat_util: number;
+  /** aqu-sz as iostat would print it. */
+  iostat_aqu_sz: number;
   phases: Phases;
   direct_issued: number;
   inserted: number;
@@ -373,6 +379,7 @@ export interface CpuReport {
   spin_ns: number;
   line_ns: number;
   total_ns: number;
+  context_switches_per_s: number;
 }
 
 /** One class of locks or shared lines. */

@@ -2,8 +2,8 @@
 
 use crate::config::Theme;
 use crate::panel::{
-    Announcer, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro, KeySheet,
-    Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
+    Announcer, Cases, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro,
+    KeySheet, Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -89,6 +89,7 @@ pub fn App() -> impl IntoView {
                 </div>
             </div>
             <Charts />
+            <Cases />
             <Figures />
             <Contention />
             <div class="pair">

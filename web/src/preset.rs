@@ -4,7 +4,7 @@
 use crate::config::{Config, Policy, Rules, Side, Theme, View};
 use crate::job;
 use crate::sysfs::Sysfs;
-use mqscope_core::cases::{self, Case};
+use mqscope_core::cases::{self, Case, Metric};
 use mqscope_core::kernel;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::Workload;
@@ -24,8 +24,8 @@ pub struct Preset {
     pub source: &'static str,
     /// What the publication leaves open and is assumed here; may be empty.
     pub assumed: &'static str,
-    /// Published IOPS of each side.
-    pub published_iops: [Option<f64>; 2],
+    /// The case itself.
+    pub case: &'static Case,
     /// fio job or batch script.
     pub job: String,
     /// The first side's scenario.
@@ -38,8 +38,7 @@ pub struct Preset {
     pub labels: [&'static str; 2],
 }
 
-static PRESETS: LazyLock<Vec<Preset>> =
-    LazyLock::new(|| cases::cases().into_iter().map(Preset::of).collect());
+static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| cases::cases().iter().map(Preset::of).collect());
 
 /// All presets; the page opens on the first.
 pub fn all() -> &'static [Preset] {
@@ -57,9 +56,10 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
-    fn of(case: Case) -> Self {
-        let labels = [0, 1].map(|i| case.sides.get(i).map_or("", |(label, _)| *label));
-        let mut scenarios = case.sides.into_iter().map(|(_, scenario)| scenario);
+    fn of(case: &'static Case) -> Self {
+        let opened = case.sides();
+        let labels = [0, 1].map(|i| opened.get(i).map_or("", |(label, _)| *label));
+        let mut scenarios = opened.into_iter().map(|(_, scenario)| scenario);
         let base = scenarios.next().unwrap_or_else(|| panic!("case {} has no side", case.name));
         let rules = |s: &Scenario| Rules { kernel: s.kernel.clone(), set: s.set.clone() };
         // A case with one side is compared with the oldest kernel that has schedulers, or the newest if that is its own.
@@ -74,18 +74,23 @@ impl Preset {
         let disks = second.as_ref().and_then(|s| Some((base.devices.first()?, s.devices.first()?)));
         let sysfs = [Sysfs::default(), disks.map(|(a, b)| Sysfs::between(a, b)).unwrap_or_default()];
         Self {
-            name: case.name,
-            title: case.title,
-            caption: case.about,
-            source: case.source,
-            assumed: case.assumed,
-            published_iops: [0, 1].map(|i| case.published_iops.get(i).copied()),
+            name: &case.name,
+            title: &case.title,
+            caption: &case.about,
+            source: &case.source,
+            assumed: &case.assumed,
+            case,
             job: job::print(&base.workload, &base.devices),
             base,
             sides,
             sysfs,
             labels,
         }
+    }
+
+    /// Published value of a side.
+    pub fn published(&self, metric: &Metric, side: Side) -> Option<f64> {
+        self.case.published(metric, *self.case.opened().get(side.index())?)
     }
 
     /// The choices that make this preset and nothing else.
@@ -155,8 +160,8 @@ mod tests {
     #[test]
     fn each_side_of_a_preset_is_the_scenario_of_its_case() {
         for case in cases::cases() {
-            let preset = find(case.name).expect("by name");
-            for (side, (label, own)) in Side::BOTH.into_iter().zip(&case.sides) {
+            let preset = find(&case.name).expect("by name");
+            for (side, (label, own)) in Side::BOTH.into_iter().zip(case.sides()) {
                 let mut built = preset.config().scenario(&preset.base, side).expect(label);
                 built.title.clone_from(&own.title);
                 assert_eq!(built.devices, own.devices, "{}: {label}", case.name);

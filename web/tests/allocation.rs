@@ -35,7 +35,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_warm_scene_allocates_nothing_and_knows_its_size() {
-    let scenario = case("seed-000").expect("the case").sides.swap_remove(1).1;
+    let scenario = case("seed-000").expect("the case").sides().swap_remove(1).1;
     let mut sim = Sim::new(&scenario).expect("the case can be built");
     sim.log_mut().set_on(true);
     let mut scene = Scene::new(Rc::new(sim.topology().clone()), sim.knobs(), 125_000);

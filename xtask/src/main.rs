@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's commands. Each is one module.
 
 mod bench;
+mod cases;
 mod conform;
 mod run;
 mod serve;
@@ -25,6 +26,7 @@ enum Command {
     Test(test::Args),
     Run(Box<run::Args>),
     Conform(conform::Args),
+    Cases(cases::Args),
     Bench(bench::Args),
 }
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         Command::Run(args) => run::run(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Cases(args) => cases::cases(&args),
         Command::Bench(args) => bench::bench(&args),
     };
     match result {

@@ -2,7 +2,7 @@
 
 mod load;
 mod overrides;
-mod text;
+pub mod text;
 
 use anyhow::{Context, Result, bail};
 use load::Loaded;
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<bool> {
                     reports.extend(one(args, &label, &scenario).with_context(|| file.clone())?);
                 }
                 if let Some(case) = case.filter(|_| !args.json) {
-                    print!("{}", text::published(&case, &reports));
+                    print!("{}", text::published(case, &reports));
                 }
                 all_reports.append(&mut reports);
             }

@@ -27,14 +27,16 @@ impl Sim {
         let Plug { list, multi, .. } = &self.tasks[t].plug;
         // Only a plug of several queues is searched beyond its head.
         let oldest = || if *multi { list.iter().find(same_queue) } else { list.front().filter(same_queue) };
+        let mut seen = 1;
         let found = match self.knobs.plug_merge {
-            PlugMerge::All => list.iter().rev().filter(same_queue).find(fits),
+            PlugMerge::All => list.iter().rev().inspect(|_| seen += 1).filter(same_queue).find(fits),
             PlugMerge::Last => list.back().filter(same_queue).filter(fits),
             PlugMerge::Newest => list.iter().rev().find(same_queue).filter(fits),
             PlugMerge::Oldest => oldest().filter(fits),
             PlugMerge::Tail => list.back().filter(same_queue).or_else(oldest).filter(fits),
         };
         let found = found.copied();
+        self.charge(c, seen * self.costs.plug_scan);
         if let Some(rq) = found {
             self.merge(c, rq, bio);
         }

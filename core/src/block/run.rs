@@ -156,6 +156,24 @@ impl Sim {
         }
     }
 
+    /// Lets the kworkers of all hctxs that have work look at once, at nobody's cost.
+    pub(crate) fn kick_hctxs(&mut self) {
+        for h in 0..self.hctxs.len() as HctxId {
+            let hctx = &self.hctxs[h as usize];
+            let scheduled = self.has_elevator(hctx.queue) && self.sched_has_work(h);
+            let waits = !hctx.dispatch.is_empty() || hctx.ctx_map != 0 || scheduled;
+            let hctx = &mut self.hctxs[h as usize];
+            if !waits || hctx.work == Work::Queued || hctx.cpus.is_empty() {
+                continue;
+            }
+            hctx.work = Work::Delayed;
+            hctx.work_target = hctx.cpus[0];
+            hctx.work_due_ns = self.now;
+            hctx.work_timer_ns = Some(self.now);
+            self.agenda.at(self.now, Timed::Work(h));
+        }
+    }
+
     /// The timer of a delayed run fires, unless it has been put off.
     pub(crate) fn work_due(&mut self, h: HctxId) {
         let now = self.now;

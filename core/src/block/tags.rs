@@ -13,7 +13,7 @@ impl Sim {
     /// `hctx_may_queue`: the fair share of a queue in a shared tag set.
     fn may_queue(&self, tags: usize, queue: &Queue) -> bool {
         let tags = &self.tags[tags];
-        tags.users < 2 || queue.nr_active < tags.depth.div_ceil(tags.users).max(4)
+        !self.knobs.tag_fairness || tags.users < 2 || queue.nr_active < tags.depth.div_ceil(tags.users).max(4)
     }
 
     /// The bitmap from which new requests of an hctx take their tag: sched tags with a scheduler.

@@ -1,113 +1,124 @@
-//! Published reports as scenarios, with their numbers. Small scenarios that show one rule each stand beside them.
+//! Published measurements as scenarios, with their numbers, and small scenarios that show one rule each.
 //!
-//! Nothing here is fitted: machine costs, device presets and kernel rows are those of everyone, and what the report
-//! does not say is named in `assumed`.
+//! A published case is one file in `data/`; `format.rs` says what may stand in it. The build turns the files into one
+//! text in this library. Machine costs, device presets and kernel rows are those of everyone; what a case chooses for
+//! itself is listed in `fitted` with its range, and what a publication leaves open in `assumed`.
 
+mod extract;
+mod format;
+mod metric;
+mod outcome;
 mod small;
+#[cfg(test)]
+mod tests;
 
-use crate::scenario::{DeviceConfig, Scenario};
-use crate::workload::{Engine, JobSpec, Pattern, Workload};
+pub use format::{Basis, Case, Check, Fitted, Group, Miss, Must, Open, Place, Table, Variant, WhatIf, merge};
+pub use metric::{Kind, Metric, Of};
+pub use outcome::{Outcome, Results, Verdict};
 
-/// A scenario with a name, a reason and, if published, numbers.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Short name for the command line and the URL.
-    pub name: &'static str,
-    /// One line.
-    pub title: &'static str,
-    /// What to look at and why it happens, in plain words.
-    pub about: &'static str,
-    /// Where the numbers were published; empty for teaching scenarios.
-    pub source: &'static str,
-    /// What the report leaves open and is assumed here.
-    pub assumed: &'static str,
-    /// The two sides of the comparison: (label, scenario). One side only for teaching scenarios.
-    pub sides: Vec<(&'static str, Scenario)>,
-    /// Published IOPS of each side, in the order of `sides`.
-    pub published_iops: Vec<f64>,
-    /// Published share of all CPU time, percent, of each side.
-    pub published_cpu_percent: Vec<f64>,
-}
+use crate::scenario::{Scenario, ScenarioError};
+use serde::Deserialize;
+use std::sync::LazyLock;
 
-/// All cases, the one that the page opens on first.
-pub fn cases() -> Vec<Case> {
-    let mut all = vec![seed_000(), seed_004()];
+/// The files of `data/`, made by the build script.
+const DATA: &str = include_str!(concat!(env!("OUT_DIR"), "/cases.json"));
+
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    // The build script has read every file as a case before it wrote this.
+    let mut all: Vec<Case> = serde_json::from_str::<serde_json::Value>(DATA)
+        .and_then(Vec::<Case>::deserialize)
+        .unwrap_or_else(|e| unreachable!("the build checks the case files: {e}"));
     all.extend(small::cases());
+    all.sort_by_key(|case| case.group);
     all
+});
+
+/// All cases by group, the one that the page opens on first.
+pub fn cases() -> &'static [Case] {
+    &CASES
 }
 
 /// The case of this name.
-pub fn case(name: &str) -> Option<Case> {
-    cases().into_iter().find(|c| c.name == name)
+pub fn case(name: &str) -> Option<&'static Case> {
+    cases().iter().find(|c| c.name == name)
 }
 
-/// RAID0 volumes of 8 SSDs under one adapter in the 72-CPU machine; fio on node 1, one section a volume.
-fn raid_volumes(title: &str, volumes: u16, kernel: &str) -> Scenario {
-    let names = ["sdb", "sdc"];
-    let job = |disk: u16| JobSpec {
-        name: format!("vd{disk}"),
-        engine: Engine::Libaio,
-        pattern: Pattern::Random,
-        iodepth: 128,
-        numjobs: 4,
-        files: vec![disk],
-        numa_node: Some(1),
-        time_based: true,
-        ..JobSpec::default()
-    };
-    Scenario {
-        title: title.into(),
-        warmup_ns: 10_000_000,
-        machine: "xeon-gold-6150-2s".into(),
-        kernel: kernel.into(),
-        devices: (0..volumes).map(|i| DeviceConfig::new(names[i as usize], "hba-r0-8ssd")).collect(),
-        workload: Workload::Jobs((0..volumes).map(job).collect()),
-        ..Scenario::default()
+impl Case {
+    /// Reads a case file, as the build does.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line or key.
+    #[cfg(feature = "text")]
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        // First for the places of errors; then through JSON, where nan is nothing.
+        let wrong = |e: toml::de::Error| e.to_string();
+        toml::from_str::<Self>(text).map_err(wrong)?.check()?;
+        let value: serde_json::Value = toml::from_str(text).map_err(wrong)?;
+        Self::deserialize(value).map_err(|e| e.to_string())
     }
-}
 
-fn seed_000() -> Case {
-    let before = raid_volumes("Two RAID0 volumes, kernel 4.14: take-all dispatch", 2, "4.14");
-    let mut after = raid_volumes("The same with one-by-one dispatch", 2, "4.14");
-    // The series of October 2017 that became 4.15: budget before the tag, one request at a time, pending test.
-    for (name, value) in [
-        ("dispatch_mode", "one-by-one-with-budget"),
-        ("scsi_budget_first", "true"),
-        ("run_tests_pending", "true"),
-    ] {
-        after.set.insert(name.into(), value.into());
+    /// The scenario of a cell; `reduced` for a shorter run.
+    ///
+    /// # Errors
+    /// The case, cell and key of a wrong field.
+    pub fn scenario(&self, row: usize, column: usize, reduced: bool) -> Result<Scenario, ScenarioError> {
+        self.scenario_if(row, column, &serde_json::Value::Null, reduced)
     }
-    Case {
-        name: "seed-000",
-        title: "Random reads on two RAID0 volumes: take-all against one-by-one dispatch",
-        about: "Eight fio processes keep 1,024 reads in flight against two volumes. With take-all dispatch, whoever runs \
-                the hctx collects everybody's requests under one ctx->lock each; one by one, each request costs a \
-                budget, a look at the pending bits and a lock of its ctx, often somebody else's. The report lost \
-                14 %. In this model, with nothing fitted, the eight CPUs are the limit before the queues fill, both \
-                ways cost nearly the same, and most finished reads wait for their process to collect them.",
-        source: "K. Desai, linux-block, May 2018: 1597 K IOPS on 4.14.38, 1377 K with the series",
-        assumed: "one job section a volume (8 processes); LUN depth 256 (driver default); PCIe Gen3 x8 host link",
-        sides: vec![("take all (4.14)", before), ("one by one (4.14 + series)", after)],
-        published_iops: vec![1_597_000.0, 1_377_000.0],
-        published_cpu_percent: vec![],
-    }
-}
 
-fn seed_004() -> Case {
-    let before = raid_volumes("One RAID0 volume, one-by-one dispatch", 1, "4.16");
-    let after = raid_volumes("The same with direct issue", 1, "4.19");
-    Case {
-        name: "seed-004",
-        title: "Random reads on one RAID0 volume: through the ctx list against direct issue",
-        about: "While the hctx is not busy, 4.19 lets the submitter call the driver itself: no ctx list, no pending \
-                bit, no scan, no second CPU that has to fetch the request. Whether the hctx counts as busy is \
-                decided by refusals, so the LUN's depth decides how often the short way is open: raise the \
-                number of processes and watch it close.",
-        source: "K. Desai, linux-block, July 2018: 840 K IOPS at 11 % CPU, 1066 K at 6 %",
-        assumed: "the machine of May 2018 (72 CPUs); four processes; the first kernel was RHEL 7.5 with back-ports, \
-                  taken as the rules of 4.16; LUN depth 256",
-        sides: vec![("through ctx (4.16 rules)", before), ("direct issue (4.19)", after)],
-        published_iops: vec![840_000.0, 1_066_000.0],
-        published_cpu_percent: vec![11.0, 6.0],
+    /// The scenario of a cell with an assumption changed ([`WhatIf::scenario`]).
+    ///
+    /// # Errors
+    /// The case, cell and key of a wrong field.
+    pub fn scenario_if(
+        &self,
+        row: usize,
+        column: usize,
+        change: &serde_json::Value,
+        reduced: bool,
+    ) -> Result<Scenario, ScenarioError> {
+        let label = |list: &[Variant], at: usize| list.get(at).map_or(String::new(), |v| v.label.clone());
+        let (row_label, column_label) = (label(&self.rows, row), label(&self.columns, column));
+        let wrong = |problem: String| ScenarioError::Value {
+            field: format!("case {}, column '{column_label}', row '{row_label}'", self.name),
+            problem,
+        };
+        let value = self.value(row, column, change, reduced).map_err(wrong)?;
+        let mut scenario = Scenario::deserialize(value).map_err(|e| wrong(e.to_string()))?;
+        if scenario.title.is_empty() {
+            scenario.title = match row_label.as_str() {
+                "" => format!("{}: {column_label}", self.title),
+                _ => format!("{}: {column_label}, {row_label}", self.title),
+            };
+        }
+        Ok(scenario)
+    }
+
+    /// The cells that the page opens: one or two (row, column).
+    pub fn opened(&self) -> Vec<(usize, usize)> {
+        match &self.open {
+            Some(open) => {
+                let place = |column: &String| Place { row: open.row.clone(), column: column.clone() };
+                open.columns.iter().filter_map(|column| self.cell(&place(column))).collect()
+            }
+            None => (0..self.columns.len().min(2)).map(|column| (0, column)).collect(),
+        }
+    }
+
+    /// The opened cells as scenarios, with the labels of their columns.
+    ///
+    /// # Panics
+    /// If the file holds a scenario that is none; a test builds all of them.
+    pub fn sides(&self) -> Vec<(&str, Scenario)> {
+        let side = |(row, column): (usize, usize)| {
+            let scenario = self.scenario(row, column, false).unwrap_or_else(|e| panic!("{e}"));
+            (self.columns[column].label.as_str(), scenario)
+        };
+        self.opened().into_iter().map(side).collect()
+    }
+
+    /// Published value of a cell.
+    pub fn published(&self, metric: &Metric, (row, column): (usize, usize)) -> Option<f64> {
+        let table = self.published.iter().find(|table| table.metric == *metric)?;
+        table.values.get(row)?.get(column).copied().flatten()
     }
 }

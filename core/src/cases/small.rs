@@ -1,9 +1,10 @@
 //! Small scenarios that show one rule each.
 
-use super::Case;
+use super::{Case, Group, Variant};
 use crate::event::Op;
 use crate::scenario::{DeviceConfig, Scenario};
 use crate::workload::{BatchIo, BatchScript, BatchStep, Engine, JobSpec, Pattern, Workload};
+use serde_json::Value;
 
 fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
     let ios =
@@ -24,21 +25,31 @@ fn batch(title: &str, kernel: &str, model: &str, sectors: &[u64]) -> Scenario {
     }
 }
 
-fn teaching(
-    name: &'static str,
-    title: &'static str,
-    about: &'static str,
-    sides: Vec<(&'static str, Scenario)>,
-) -> Case {
+fn teaching(name: &str, title: &str, about: &str, sides: Vec<(&str, Scenario)>) -> Case {
+    let column = |(label, scenario): (&str, Scenario)| Variant {
+        label: label.into(),
+        scenario: serde_json::to_value(scenario)
+            .unwrap_or_else(|e| unreachable!("a scenario is made of what JSON has: {e}")),
+        ..Variant::default()
+    };
     Case {
-        name,
-        title,
-        about,
-        source: "",
-        assumed: "",
-        sides,
-        published_iops: vec![],
-        published_cpu_percent: vec![],
+        name: name.into(),
+        group: Group::Rule,
+        title: title.into(),
+        about: about.into(),
+        source: String::new(),
+        assumed: String::new(),
+        left_out: String::new(),
+        fitted: Vec::new(),
+        scenario: Value::Null,
+        reduced: Value::Null,
+        columns: sides.into_iter().map(column).collect(),
+        rows: Vec::new(),
+        published: Vec::new(),
+        checks: Vec::new(),
+        must: Vec::new(),
+        sensitivity: Vec::new(),
+        open: None,
     }
 }
 

@@ -279,6 +279,8 @@ pub(crate) struct Cpu {
     pub spin_ns: u64,
     /// Part of `used_ns` that is fetching lines and waiting for them, ns.
     pub line_ns: u64,
+    /// Tasks and kworkers switched to.
+    pub switches: u64,
 }
 
 impl Cpu {
@@ -306,6 +308,7 @@ impl Cpu {
             used_ns: [0; 4],
             spin_ns: 0,
             line_ns: 0,
+            switches: 0,
         }
     }
 

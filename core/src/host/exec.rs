@@ -225,6 +225,7 @@ impl Sim {
         let cpu = &mut self.cpus[c];
         cpu.current = Some(next);
         cpu.switched_in_ns = now;
+        cpu.switches += 1;
         cpu.mode = Mode::System;
         match next {
             Runnable::Task(t) => {

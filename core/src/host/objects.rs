@@ -182,6 +182,11 @@ impl Sim {
         }
     }
 
+    /// Whether somebody holds a lock, as a trylock finds out.
+    pub(crate) fn is_locked(&self, id: ObjectId) -> bool {
+        self.objects.all[id as usize].holder != NO_CPU
+    }
+
     /// Whether a lock is the one of a queue on the legacy path. It is not broken on purpose: two CPUs in `request_fn` would
     /// hand one request over twice, and a kernel would not survive that either.
     fn is_legacy_lock(&self, id: ObjectId) -> bool {

@@ -297,6 +297,30 @@ choice! {
     }
 }
 choice! {
+    /// How io_ticks is counted. Time is in jiffies, looked at when a request starts and when one ends.
+    IoTicks {
+        /// The time since the last look, if requests were in flight then (until 4.20).
+        Sampled = "sampled",
+        /// One jiffy for each in which a request started or ended (5.0 to 5.6).
+        OneATouch = "one-a-touch",
+        /// The time since the last look when one ends, one jiffy when one starts (5.7 to 6.9).
+        SpanAtEnd = "span-at-end",
+        /// The time since the last look, if others are in flight or one ends (6.10+).
+        InFlight = "in-flight",
+    }
+}
+choice! {
+    /// How time_in_queue is counted.
+    QueueTime {
+        /// Requests in flight at each look, times the jiffies since the last one (until 4.20).
+        Sampled = "sampled",
+        /// Each request's time in whole jiffies: none for one that takes less (5.0 to 5.6).
+        WholeJiffies = "whole-jiffies",
+        /// Each request's time to the nanosecond (5.7+).
+        Exact = "exact",
+    }
+}
+choice! {
     /// How kyber judges latency.
     KyberStats {
         /// Mean latency of 100 ms windows (until 4.19).

@@ -180,6 +180,9 @@ knobs! {
     @ "Tags"
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
     batch_tags: bool,
+    /// An active queue of a shared tag set may take depth / active queues of it (hctx_may_queue, in all kernels; without:
+    /// patch of May 2024).
+    tag_fairness: bool,
     /// Who is woken when tags are freed (sbitmap_queue_wake_up; bt_clear_tag in 4.4).
     tag_wake: TagWake,
     /// An S shows that a task found no free tag (trace_block_sleeprq in blk_mq_map_request, 4.4).
@@ -268,6 +271,12 @@ knobs! {
     deadline_next: DeadlineNext,
     /// Writes' share of the sched tags in mq-deadline.
     deadline_async_depth: DeadlineDepth,
+    /// mq-deadline lets one CPU at a time dispatch, the others are sent away by a bit, and a bio that finds dd->lock taken
+    /// looks for no merge (patches of January 2024, in no kernel). Read when the disk is set up.
+    deadline_dispatch_alone: bool,
+    /// mq-deadline's requests wait in a list with a lock of its own until dispatch inserts them under dd->lock
+    /// (dd->at_tail, patch of January 2024, in linux-next for a week). Read when the disk is set up.
+    deadline_insert_list: bool,
     @ "kyber"
     /// kyber's statistics and domains.
     kyber_stats: KyberStats,
@@ -310,4 +319,9 @@ knobs! {
     /// A freed place goes to the first waiter of wbt in the waker (rq_qos_wake_function, 5.0+); before, all were woken
     /// and tried themselves.
     wbt_handover: bool,
+    @ "iostat"
+    /// How io_ticks is counted, from which iostat prints %util (part_round_stats, update_io_ticks).
+    io_ticks: IoTicks,
+    /// How time_in_queue is counted, from which iostat prints aqu-sz (part_round_stats, blk_account_io_done).
+    queue_time: QueueTime,
 }

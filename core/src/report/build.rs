@@ -39,7 +39,7 @@ pub(crate) fn build(sim: &Sim) -> Report {
             .queues
             .iter()
             .zip(&sim.topology.queues)
-            .map(|(stats, queue)| queue_report(&queue.name, stats, end_ns.max(from), window_ns))
+            .map(|(stats, queue)| queue_report(&queue.name, stats, sim, end_ns.max(from), window_ns))
             .collect(),
         total,
         jobs,
@@ -134,10 +134,11 @@ fn job_report(name: String, processes: u32, parts: &[JobStats], per_s: f64) -> J
     }
 }
 
-fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> QueueReport {
+fn queue_report(name: &str, q: &QueueStats, sim: &Sim, now_ns: u64, window_ns: u64) -> QueueReport {
     let per_s = 1e9 / window_ns as f64;
     let mean = |sum: u64| if q.requests == 0 { 0.0 } else { sum as f64 / q.requests as f64 };
     let (allocated, in_flight) = (q.allocated.at(now_ns), q.in_flight.at(now_ns));
+    let (ticks_ns, queue_ns) = q.iostat.read(sim.stats.iostat_rules, now_ns, q.allocated.now);
     QueueReport {
         name: name.into(),
         requests_per_s: q.requests as f64 * per_s,
@@ -148,6 +149,8 @@ fn queue_report(name: &str, q: &QueueStats, now_ns: u64, window_ns: u64) -> Queu
         in_flight: in_flight.area as f64 / window_ns as f64,
         in_flight_max: in_flight.max,
         utilisation: in_flight.busy_ns as f64 / window_ns as f64,
+        iostat_util: ticks_ns as f64 / window_ns as f64,
+        iostat_aqu_sz: queue_ns as f64 / window_ns as f64,
         phases: Phases {
             q2g_ns: mean(q.q2g_ns),
             g2i_ns: mean(q.g2i_ns),
@@ -219,6 +222,7 @@ fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
         spin_ns: per_io(spin),
         line_ns: per_io(sum(&|c| c.line_ns)),
         total_ns: per_io(total),
+        context_switches_per_s: sum(&|c| c.switches) as f64 * 1e9 / window_ns as f64,
     }
 }
 

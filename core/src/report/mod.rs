@@ -2,9 +2,11 @@
 //! simulation runs; a report never looks into the simulation's private state.
 
 mod build;
+mod iostat;
 mod stats;
 
 pub(crate) use build::build;
+pub(crate) use iostat::Rules as IostatRules;
 pub(crate) use stats::Stats;
 
 use crate::check::Violation;
@@ -121,6 +123,10 @@ pub struct QueueReport {
     pub in_flight_max: u32,
     /// Share of time with at least one request between D and C.
     pub utilisation: f64,
+    /// Share of time that iostat would print as %util, by the kernel's way to count io_ticks; compare [`Self::utilisation`].
+    pub iostat_util: f64,
+    /// aqu-sz as iostat would print it, by the kernel's way to count time_in_queue; compare [`Self::aqu_sz`].
+    pub iostat_aqu_sz: f64,
     /// btt phases.
     pub phases: Phases,
     /// Requests that were issued straight by the submitter (no I event).
@@ -219,6 +225,8 @@ pub struct CpuReport {
     pub line_ns: f64,
     /// All together per I/O, ns.
     pub total_ns: f64,
+    /// Tasks and kworkers that were switched to, per second, all CPUs.
+    pub context_switches_per_s: f64,
 }
 
 /// One class of locks or lines.

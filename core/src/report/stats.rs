@@ -1,5 +1,6 @@
 //! Counters kept while the simulation runs. They cost a few additions an event and nothing else.
 
+use super::iostat::{Iostat, Rules};
 use crate::block::{Io, Request};
 use hdrhistogram::Histogram;
 use std::hash::{Hash, Hasher};
@@ -98,6 +99,8 @@ pub(crate) struct QueueStats {
     /// Requests between G and C, and between D and C. Flushes are in none of these numbers but their own.
     pub allocated: Level,
     pub in_flight: Level,
+    /// What diskstats would count.
+    pub iostat: Iostat,
     pub requests: u64,
     pub sectors: u64,
     pub merges: u64,
@@ -150,6 +153,8 @@ pub(crate) struct CacheStats {
 #[derive(Clone, Debug)]
 pub(crate) struct Stats {
     pub measured_from_ns: u64,
+    /// How diskstats would count.
+    pub iostat_rules: Rules,
     /// Last completion or reaping.
     pub last_ns: u64,
     pub jobs: Vec<JobStats>,
@@ -165,7 +170,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn new(jobs: usize, queues: usize, duration_ns: u64) -> Self {
+    pub(crate) fn new(jobs: usize, queues: usize, duration_ns: u64, iostat_rules: Rules) -> Self {
         let job = JobStats {
             ios: 0,
             reads: 0,
@@ -180,6 +185,7 @@ impl Stats {
         };
         Self {
             measured_from_ns: 0,
+            iostat_rules,
             last_ns: 0,
             jobs: vec![job; jobs],
             queues: vec![QueueStats::default(); queues],
@@ -195,15 +201,17 @@ impl Stats {
 
     /// Forgets what was counted so far; levels go on.
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
-        let fresh = Self::new(self.jobs.len(), 0, 1);
+        let fresh = Self::new(self.jobs.len(), 0, 1, self.iostat_rules);
         self.measured_from_ns = now_ns;
         self.jobs = fresh.jobs;
         self.cache = CacheStats { dirty_max: self.dirty_now, ..CacheStats::default() };
         for q in &mut self.queues {
             q.allocated.restart(now_ns);
             q.in_flight.restart(now_ns);
+            q.iostat.restart();
             let (allocated, in_flight) = (std::mem::take(&mut q.allocated), std::mem::take(&mut q.in_flight));
-            *q = QueueStats { allocated, in_flight, ..QueueStats::default() };
+            let iostat = std::mem::take(&mut q.iostat);
+            *q = QueueStats { allocated, in_flight, iostat, ..QueueStats::default() };
         }
     }
 
@@ -229,7 +237,9 @@ impl Stats {
     }
 
     pub(crate) fn got_request(&mut self, queue: u16, now_ns: u64) {
-        self.queues[queue as usize].allocated.add(now_ns);
+        let q = &mut self.queues[queue as usize];
+        q.iostat.start(self.iostat_rules, now_ns, q.allocated.now);
+        q.allocated.add(now_ns);
     }
 
     /// A request that existed since `gone_ns` became part of one that existed since `kept_ns`. As in iostat its own time
@@ -263,6 +273,7 @@ impl Stats {
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
         self.last_ns = now_ns;
         let q = &mut self.queues[r.queue as usize];
+        q.iostat.end(self.iostat_rules, now_ns, q.allocated.now, now_ns - r.g_ns);
         q.allocated.remove(now_ns);
         q.in_flight.remove(now_ns);
         q.requests += 1;
@@ -308,7 +319,7 @@ impl Stats {
 impl Hash for Stats {
     /// The histograms stand in by their exact sums and counts.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.measured_from_ns, self.last_ns).hash(state);
+        (self.measured_from_ns, self.last_ns, self.iostat_rules).hash(state);
         for j in &self.jobs {
             (j.file_lock_waits, j.file_lock_wait_ns).hash(state);
             (j.fsyncs, j.fsync_ns).hash(state);

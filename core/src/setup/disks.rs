@@ -110,7 +110,12 @@ impl Builder<'_> {
         check(poll == 0 || driver == Driver::Nvme, &field("poll_queues"), || {
             "only NVMe disks have poll queues here".into()
         })?;
-        let host_tags = nr > 1 && matches!(driver, Driver::Scsi(_));
+        if config.shared_tag_bitmap && driver != Driver::Null {
+            self.warnings.push(format!("{name}: shared_tag_bitmap concerns null devices only"));
+        }
+        let one_bitmap =
+            matches!(driver, Driver::Scsi(_)) || (driver == Driver::Null && config.shared_tag_bitmap);
+        let host_tags = nr > 1 && one_bitmap;
         let scheduler = self.scheduler(config, path, nr, host_tags)?;
         let given = if scheduler.is_some() { config.nr_tags } else { config.nr_requests.or(config.nr_tags) };
         let nr_tags = given.unwrap_or(self.host_tags(preset));
@@ -185,11 +190,14 @@ impl Builder<'_> {
         }
         // Volumes of one adapter, and all their hctxs, share its tags (BLK_MQ_F_TAG_SHARED, BLK_MQ_F_TAG_HCTX_SHARED).
         let shared = match driver {
-            Driver::Scsi(host) => self
+            Driver::Scsi(_) | Driver::Null if one_bitmap => self
                 .queues
                 .iter()
-                .find(|other| other.driver == Driver::Scsi(host))
-                .map(|other| self.hctxs[other.first_hctx as usize].tags),
+                .zip(&self.scenario.devices)
+                .find(|(other, config)| {
+                    other.driver == driver && (driver != Driver::Null || config.shared_tag_bitmap)
+                })
+                .map(|(other, _)| self.hctxs[other.first_hctx as usize].tags),
             _ => None,
         };
         let nr_tags = match shared.map(|tags| self.tags[tags as usize].depth) {
@@ -212,7 +220,7 @@ impl Builder<'_> {
                 Some(tags) => tags,
                 None => self.tag_set("tags", nr_tags, first_hctx + i, i, name),
             };
-            if matches!(driver, Driver::Scsi(_)) {
+            if one_bitmap {
                 common = Some(tags);
             } else {
                 self.tags[tags as usize].queues = 1;

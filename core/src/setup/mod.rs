@@ -22,7 +22,7 @@ use crate::event::{Log, ObjectId, Op, Prio, Sleep};
 use crate::host::{Costs, Cpu, Frame, MACHINES, Machine, Objects, machine};
 use crate::kernel::{Knobs, ROWS};
 use crate::pagecache::PageCache;
-use crate::report::Stats;
+use crate::report::{IostatRules, Stats};
 use crate::scenario::{
     DEVICES_MAX, DURATION_MAX_NS, DeviceConfig, Path, STACKS, Scenario, ScenarioError, WriteCache,
 };
@@ -168,7 +168,8 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         }
         _ => None,
     };
-    let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns);
+    let rules = IostatRules::new(&b.knobs, scenario.hz);
+    let stats = Stats::new(jobs.len(), b.queues.len(), scenario.duration_ns, rules);
     Ok(Sim {
         now: 0,
         until_ns: 0,

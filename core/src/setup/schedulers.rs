@@ -167,7 +167,25 @@ impl Builder<'_> {
                 elevator.lines = id;
             }
         }
+        if row.name == "mq-deadline" {
+            self.deadline_patches(&mut elevator, q, name);
+        }
         Ok((elevator, known))
+    }
+
+    /// What patches to mq-deadline bring along.
+    fn deadline_patches(&mut self, elevator: &mut Elevator, q: u16, name: &str) {
+        let site = Site::Elevator(q);
+        if self.knobs.deadline_dispatch_alone {
+            let text = format!("dd->run_state ({name})");
+            elevator.alone = Some(self.object("dd->run_state", text, ObjectKind::Line, site));
+        }
+        if self.knobs.deadline_insert_list {
+            let lock =
+                self.object("dd->insert_lock", format!("dd->insert_lock ({name})"), ObjectKind::Lock, site);
+            let head = self.object("dd->at_tail", format!("dd->at_tail ({name})"), ObjectKind::Line, site);
+            elevator.waiting_lock = Some((lock, head));
+        }
     }
 
     /// Attaches it to a disk of the legacy path (`elevator_init`), where it works under the queue's one lock.

@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 #[test]
 fn cases_come_back_from_toml_as_they_were() {
     for case in cases() {
-        for (label, scenario) in case.sides {
+        for (label, scenario) in case.sides() {
             assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario), "{}: {label}", case.name);
         }
     }

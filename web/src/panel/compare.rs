@@ -6,6 +6,7 @@ use crate::numbers::Numbers;
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
+use mqscope_core::cases::{Kind, Metric};
 use mqscope_core::report::{PERCENTILES, Report};
 use std::sync::Arc;
 
@@ -53,7 +54,8 @@ fn Card(side: Side) -> impl IntoView {
     let published = text(move || {
         let preset = session.preset();
         let own = session.config.with(|c| *c == preset.config());
-        let published = preset.published_iops[side.index()].filter(|_| own);
+        let iops = Metric { kind: Kind::Iops, of: None };
+        let published = preset.published(&iops, side).filter(|_| own);
         published.map(|n| format!("published {}", words::short(n))).unwrap_or_default()
     });
     let foot = text(move || match session.config.with(|c| c.policy(side).changes.len()) {

@@ -2,6 +2,7 @@
 //! actions; none touches a player.
 
 mod attribute;
+mod cases;
 mod charts;
 mod compare;
 mod contention;
@@ -25,6 +26,7 @@ mod timeline;
 mod transport;
 mod workload;
 
+pub use cases::Cases;
 pub use charts::Charts;
 pub use compare::Compare;
 pub use contention::Contention;

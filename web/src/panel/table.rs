@@ -25,7 +25,7 @@ pub(super) struct Cell {
     pub help: &'static str,
     /// Whether it names the row.
     pub head: bool,
-    /// The request it is about: pressing it selects that.
+    /// The request it is about, or another number that pressing it hands on.
     pub rq: Option<u32>,
 }
 

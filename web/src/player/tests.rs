@@ -5,7 +5,7 @@ use crate::scene::{NONE16, Spot};
 use mqscope_core::cases::case;
 
 fn scenario(name: &str, side: usize) -> Scenario {
-    case(name).expect("the case").sides.swap_remove(side).1
+    case(name).expect("the case").sides().swap_remove(side).1
 }
 
 fn player(name: &str) -> Player {

@@ -363,15 +363,15 @@ fn a_log_that_makes_no_sense_neither_panics_nor_grows() {
 #[test]
 fn the_scene_knows_every_request_of_every_case_and_what_is_in_flight() {
     for case in cases() {
-        for (label, scenario) in &case.sides {
-            follow(&format!("{} ({label})", case.name), scenario);
+        for (label, scenario) in case.sides() {
+            follow(&format!("{} ({label})", case.name), &scenario);
         }
     }
 }
 
 #[test]
 fn the_scene_knows_every_request_of_the_legacy_path() {
-    let mut scenario = cases()[0].sides[0].1.clone();
+    let mut scenario = cases()[0].sides().swap_remove(0).1;
     scenario.kernel = "4.14".into();
     scenario.set.clear();
     for disk in &mut scenario.devices {

@@ -1,7 +1,7 @@
 //! From what the user named to scenarios, or to findings shown at their line.
 
 use anyhow::{Context, Result, bail};
-use mqscope_core::cases::{Case, cases};
+use mqscope_core::cases::{Case, case, cases};
 use mqscope_core::device;
 use mqscope_core::diag::Diagnostic;
 use mqscope_core::format::{fio, iob};
@@ -32,7 +32,7 @@ pub enum Loaded {
         /// (label, scenario); the label is empty for a file.
         sides: Vec<(String, Scenario)>,
         /// The published numbers that a preset is compared with.
-        case: Option<Box<Case>>,
+        case: Option<&'static Case>,
         /// Text for the user.
         notes: String,
     },
@@ -86,12 +86,12 @@ pub fn load(name: &str, hints: &Hints) -> Result<Loaded> {
 /// `seed-000`, or one side of it: `seed-000:2`.
 fn preset(name: &str) -> Result<Loaded> {
     let (short, side) = name.split_once(':').unwrap_or((name, ""));
-    let Some(case) = cases().into_iter().find(|case| case.name == short) else {
-        let names = cases().iter().map(|case| case.name).collect::<Vec<_>>().join(", ");
+    let Some(case) = case(short) else {
+        let names = cases().iter().map(|case| case.name.as_str()).collect::<Vec<_>>().join(", ");
         bail!("{name}: no such file, and no such preset (presets: {names})");
     };
     let mut sides: Vec<(String, Scenario)> =
-        case.sides.iter().map(|(label, scenario)| ((*label).to_owned(), scenario.clone())).collect();
+        case.sides().into_iter().map(|(label, scenario)| (label.to_owned(), scenario)).collect();
     let count = sides.len();
     if !side.is_empty() {
         match side.parse::<usize>() {
@@ -99,7 +99,7 @@ fn preset(name: &str) -> Result<Loaded> {
             _ => bail!("{name}: {short} has sides 1 to {count}, for example {short}:1"),
         }
     }
-    let case = (sides.len() == count).then(|| Box::new(case));
+    let case = (sides.len() == count).then_some(case);
     Ok(Loaded::Scenarios { sides, case, notes: String::new() })
 }
 

@@ -33,23 +33,18 @@ fn table(out: &mut String, case: &Case, reports: &[Report]) -> fmt::Result {
     if !case.source.is_empty() {
         writeln!(out, "published: {}\nassumed: {}", case.source, case.assumed)?;
     }
-    let or_dash =
-        |value: Option<&f64>, text: fn(f64) -> String| value.map_or_else(|| String::from("-"), |v| text(*v));
-    let percent: fn(f64) -> String = |value| format!("{value:.1} %");
-    writeln!(out, "{:<34}{:>12}{:>12}{:>12}{:>12}", "", "IOPS", "published", "CPU", "published")?;
-    for (index, ((label, _), report)) in case.sides.iter().zip(reports).enumerate() {
-        writeln!(
-            out,
-            "{label:<34}{:>12}{:>12}{:>12}{:>12}",
-            count(report.total.iops),
-            or_dash(case.published_iops.get(index), count),
-            percent(report.cpu.busy_percent),
-            or_dash(case.published_cpu_percent.get(index), percent)
-        )?;
-    }
-    if let ([first, .., last], [was, .., is]) = (reports, case.published_iops.as_slice()) {
-        let ratio = last.total.iops / first.total.iops;
-        writeln!(out, "{:<34}{ratio:>12.3}{:>12.3}", "last / first", is / was)?;
+    let or_dash = |value: Option<f64>| value.map_or_else(|| String::from("-"), number);
+    for table in &case.published {
+        writeln!(out, "{:<40}{:>12}{:>12}", table.metric.to_string(), "simulated", "published")?;
+        for (cell, report) in case.opened().into_iter().zip(reports) {
+            let label = &case.columns[cell.1].label;
+            let simulated = or_dash(table.metric.of_report(report));
+            writeln!(
+                out,
+                "  {label:<38}{simulated:>12}{:>12}",
+                or_dash(case.published(&table.metric, cell))
+            )?;
+        }
     }
     Ok(())
 }
@@ -267,6 +262,16 @@ fn time(ns: f64) -> String {
         ns if ns < 1e7 => format!("{:.1}us", ns / 1e3),
         ns if ns < 1e10 => format!("{:.1}ms", ns / 1e6),
         ns => format!("{:.1}s", ns / 1e9),
+    }
+}
+
+/// A number with about four digits: 0.862, 11.4, 950, 12.3k.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.9995 => format!("{value:.3}"),
+        v if v < 10.0 => format!("{value:.2}"),
+        v if v < 1000.0 => format!("{value:.1}"),
+        _ => count(value),
     }
 }
 

@@ -1,7 +1,7 @@
 //! From the scheduler to the driver (`blk_mq_do_dispatch_sched`).
 
 use crate::block::NONE;
-use crate::event::{HctxId, Kind, Place};
+use crate::event::{HctxId, Kind, Place, QueueId};
 use crate::host::{Flow, Frame};
 use crate::kernel::ElevatorDispatch;
 use crate::sim::Sim;
@@ -49,11 +49,21 @@ impl Sim {
                 if budget && !self.get_budget(c, hctx) {
                     return Flow::Pay(frame(5, list, NONE, sent));
                 }
+                if let Some(bit) = self.elevator(q).alone {
+                    self.read(c, bit);
+                    if self.elevator(q).dispatching {
+                        let next = self.gave_none(c, q, list, budget);
+                        return Flow::Pay(frame(next, list, NONE, sent));
+                    }
+                    self.touch(c, bit);
+                    self.elevator(q).dispatching = true;
+                }
                 let lock = self.dispatch_lock(hctx, c as u16);
                 let then = frame(if budget { WITH_BUDGET + 2 } else { 2 }, list, NONE, sent);
                 if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
             }
             2 | WITH_BUDGET_2 => {
+                self.insert_waiting(c, q);
                 let index = hctx - self.queues[q as usize].first_hctx;
                 let (taken, sweep) =
                     self.tell(c, q, |sched, cx, out| (sched.dispatch(cx, index, out), out.sweep.take()));
@@ -79,15 +89,14 @@ impl Sim {
             3 | WITH_BUDGET_3 => {
                 let lock = self.dispatch_lock(hctx, c as u16);
                 self.unlock(c, lock);
+                if let Some(bit) = self.elevator(q).alone {
+                    self.touch(c, bit);
+                    self.elevator(q).dispatching = false;
+                }
                 let budget = pc == WITH_BUDGET_3;
                 if rq == NONE {
-                    if budget {
-                        self.put_budget(c, q, self.budget_word(c, q));
-                    }
-                    // Drivers without a budget always have some: a scheduler that holds back for a higher priority in
-                    // flight would not be asked again.
-                    let reruns = self.knobs.budget_rerun && self.lists[list].is_empty();
-                    return Flow::Pay(frame(if reruns { 4 } else { 5 }, list, NONE, sent));
+                    let next = self.gave_none(c, q, list, budget);
+                    return Flow::Pay(frame(next, list, NONE, sent));
                 }
                 if budget {
                     self.rqs[rq].has_budget = true;
@@ -156,11 +165,25 @@ impl Sim {
         }
     }
 
+    /// The scheduler gave nothing: the step that follows.
+    fn gave_none(&mut self, c: usize, q: QueueId, list: u32, budget: bool) -> u8 {
+        if budget {
+            self.put_budget(c, q, self.budget_word(c, q));
+        }
+        // Drivers without a budget always have some: a scheduler that holds back for a higher priority in flight would
+        // not be asked again.
+        let reruns = self.knobs.budget_rerun && self.lists[list].is_empty();
+        if reruns { 4 } else { 5 }
+    }
+
     /// `blk_mq_sched_has_work`.
     pub(crate) fn sched_has_work(&self, hctx: HctxId) -> bool {
         let h = &self.hctxs[hctx as usize];
         if self.knobs.elevator_queued && h.elevator_queued == 0 {
             return false;
+        }
+        if self.queues[h.queue as usize].elevator.as_ref().is_some_and(|e| !e.waiting.is_empty()) {
+            return true;
         }
         let index = hctx - self.queues[h.queue as usize].first_hctx;
         self.ask(h.queue, |sched, cx| sched.has_work(cx, index))

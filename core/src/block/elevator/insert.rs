@@ -1,6 +1,6 @@
 //! Insertion into the scheduler (`dd_insert_requests`, `bfq_insert_requests`, `kyber_insert_requests`).
 
-use crate::event::{HctxId, Kind, Place};
+use crate::event::{HctxId, Kind, Place, QueueId};
 use crate::host::{Flow, Frame};
 use crate::sched::Merging;
 use crate::sim::Sim;
@@ -25,10 +25,18 @@ impl Sim {
                     return Flow::Call(frame(3, cpu), Frame::RunHwQueue { pc: 0, hctx, run_async });
                 };
                 let cpu = self.rqs[first].cpu;
-                let lock = self.insert_lock(q, hctx, cpu);
+                let waiting = self.elevator(q).waiting_lock.map(|(lock, _)| lock);
+                let lock = waiting.unwrap_or_else(|| self.insert_lock(q, hctx, cpu));
                 if self.lock(c, lock) { Flow::Go(frame(1, cpu)) } else { Flow::Spin(frame(1, cpu)) }
             }
             1 => {
+                if let Some((_, head)) = self.elevator(q).waiting_lock {
+                    self.touch(c, head);
+                    self.charge(c, self.costs.ctx_insert);
+                    let mut list = std::mem::take(&mut self.lists[list]);
+                    self.elevator(q).waiting.append(&mut list);
+                    return Flow::Pay(frame(2, cpu));
+                }
                 let each = self.locking(q).insert_each;
                 while let Some(rq) = self.lists[list].pop_front() {
                     self.elv_insert_one(c, rq, false);
@@ -39,7 +47,8 @@ impl Sim {
                 Flow::Pay(frame(2, cpu))
             }
             2 => {
-                let lock = self.insert_lock(q, hctx, cpu);
+                let waiting = self.elevator(q).waiting_lock.map(|(lock, _)| lock);
+                let lock = waiting.unwrap_or_else(|| self.insert_lock(q, hctx, cpu));
                 if let Some(asleep) = self.sleep_with_lock(c, lock, frame(0, cpu)) {
                     return asleep;
                 }
@@ -66,6 +75,19 @@ impl Sim {
         let (id, extent) = (r.id, r.extent());
         self.emit(c, Kind::Insert { rq: id, queue: q, hctx, place: Place::Elevator, extent });
         self.enter_elevator(c, rq, at_head);
+    }
+
+    /// What waits for a dispatch is inserted by it, under the dispatch lock.
+    pub(super) fn insert_waiting(&mut self, c: usize, q: QueueId) {
+        let Some((_, head)) = self.elevator(q).waiting_lock else { return };
+        self.read(c, head);
+        if self.elevator(q).waiting.is_empty() {
+            return;
+        }
+        self.touch(c, head);
+        while let Some(rq) = self.elevator(q).waiting.pop_front() {
+            self.elv_insert_one(c, rq, false);
+        }
     }
 
     /// Into the hash and the scheduler's lists.

@@ -33,6 +33,11 @@ impl Sim {
             }
             1 => {
                 let lock = self.insert_lock(q, h, c as u16);
+                if self.elevator(q).alone.is_some() && self.is_locked(lock) {
+                    // spin_trylock fails: on without a merge.
+                    self.read(c, lock);
+                    return Flow::Pay(frame(6, false));
+                }
                 if self.lock(c, lock) { Flow::Go(frame(2, false)) } else { Flow::Spin(frame(2, false)) }
             }
             2 => {
@@ -49,6 +54,7 @@ impl Sim {
                 self.charge(c, self.costs.merge);
                 Flow::Pay(frame(3, found.is_some()))
             }
+            6 => Flow::Ret(0),
             _ => {
                 let lock = self.insert_lock(q, h, c as u16);
                 self.unlock(c, lock);

@@ -11,7 +11,7 @@ use crate::event::{HctxId, ObjectId, QueueId};
 use crate::host::{Costs, Flow, Frame};
 use crate::sched::{Cx, Disk, Done, LockAt, Locking, Out, SchedRq, Scheduler, View};
 use crate::sim::Sim;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The attached scheduler of a queue.
 #[derive(Clone, Debug, Hash)]
@@ -35,6 +35,12 @@ pub(crate) struct Elevator {
     /// Requests by the sector behind them: (end, order of hashing, slot) (`elv_rqhash_add`).
     pub ends: BTreeSet<(u64, u32, u32)>,
     pub hash_order: u32,
+    /// One CPU at a time dispatches (knob deadline_dispatch_alone): line of the bit, and whether it is set.
+    pub alone: Option<ObjectId>,
+    pub dispatching: bool,
+    /// Requests wait here until a dispatch inserts them (knob deadline_insert_list): its lock, the line of its head.
+    pub waiting_lock: Option<(ObjectId, ObjectId)>,
+    pub waiting: VecDeque<u32>,
 }
 
 impl Elevator {
@@ -56,6 +62,10 @@ impl Elevator {
             last_merge: NONE,
             ends: BTreeSet::new(),
             hash_order: 0,
+            alone: None,
+            dispatching: false,
+            waiting_lock: None,
+            waiting: VecDeque::new(),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Paint for Recorder {
 }
 
 fn player(name: &str, side: usize, ns: u64) -> Player {
-    let scenario = case(name).expect("the case").sides.swap_remove(side).1;
+    let scenario = case(name).expect("the case").sides().swap_remove(side).1;
     let mut p = Player::new(scenario).expect("a case can be played");
     p.seek(ns);
     while p.seeking().is_some() {
@@ -215,7 +215,7 @@ fn calm_and_jumps_place_at_once() {
 
 #[test]
 fn above_the_limit_requests_become_density_and_below_it_marks_again() {
-    let mut scenario = case("seed-000").expect("the case").sides.swap_remove(0).1;
+    let mut scenario = case("seed-000").expect("the case").sides().swap_remove(0).1;
     if let mqscope_core::workload::Workload::Jobs(jobs) = &mut scenario.workload {
         jobs.iter_mut().for_each(|j| j.iodepth = 256);
     }

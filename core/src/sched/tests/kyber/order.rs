@@ -82,12 +82,12 @@ fn without_a_token_requests_stay_mergeable_and_freed_tokens_wake_by_batch() {
     assert_eq!(bench.sched.candidates(&request(Kind::F, 99, 0)), [waiting.slot]);
     // Depth 16 wakes by two.
     bench.complete(0, MS, MS);
-    assert_eq!(bench.out.run_hctx, []);
+    assert!(bench.out.run_hctx.is_empty());
     bench.complete(0, MS, MS);
     assert_eq!(bench.out.run_hctx, [0]);
     assert_eq!(bench.out.lines, [4], "the line of OTHER");
     assert_eq!(bench.dispatch(0), Some(waiting));
-    assert_eq!(bench.sched.candidates(&request(Kind::F, 99, 0)), []);
+    assert!(bench.sched.candidates(&request(Kind::F, 99, 0)).is_empty());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn an_hctx_that_got_a_token_after_all_is_not_woken() {
     bench.complete(0, MS, MS);
     bench.dispatch(0).expect("the freed token");
     bench.complete(0, MS, MS);
-    assert_eq!(bench.out.run_hctx, []);
+    assert!(bench.out.run_hctx.is_empty());
     assert_eq!(bench.dispatch(0).map(|rq| rq.op), Some(Op::Flush));
 }
 
@@ -142,12 +142,12 @@ fn a_bio_is_compared_with_the_eight_newest_of_its_ctx_and_domain() {
     bench.insert(Kind::R, 3);
     let newest: Vec<u32> = reads.into_iter().rev().take(8).collect();
     assert_eq!(bench.sched.candidates(&request(Kind::R, 99, 0)), newest);
-    assert_eq!(bench.sched.candidates(&request(Kind::R, 99, 6)), []);
+    assert!(bench.sched.candidates(&request(Kind::R, 99, 6)).is_empty());
     // Asynchronous writes have a domain of their own in the old generation only.
     assert_eq!(bench.sched.candidates(&request(Kind::A, 99, 0)).len(), 1);
     let mut old = Bench::new(Mean);
     old.insert(Kind::W, 0);
-    assert_eq!(old.sched.candidates(&request(Kind::A, 99, 0)), []);
+    assert!(old.sched.candidates(&request(Kind::A, 99, 0)).is_empty());
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn changing_the_generation_keeps_the_queue_and_forgets_the_tokens() {
     assert_eq!(bench.tokens("WRITE"), (0, 128), "the view follows the knob at once");
     bench.complete(0, MS, MS);
     assert_eq!(bench.out.run_hctx, [0], "it waited for a token of the old pool");
-    assert_eq!(bench.out.lines, [], "which is no token of the new one");
+    assert!(bench.out.lines.is_empty(), "which is no token of the new one");
     assert_eq!(bench.dispatch(0).map(|rq| rq.slot), Some(slots[64]));
     assert_eq!(bench.dispatch(0).map(|rq| rq.slot), Some(slots[65]));
     assert_eq!(bench.tokens("WRITE"), (2, 128));

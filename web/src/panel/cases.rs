@@ -1,0 +1,219 @@
+//! Published cases: the numbers of the open one beside those of the running twins, and all of them to open.
+
+use super::control::{state, text};
+use super::table::{Cell, Row, Rows};
+use crate::preset::{self, Preset};
+use crate::session::Session;
+use crate::words;
+use leptos::prelude::*;
+use mqscope_core::cases::{Basis, Case, Check, Group, Metric, Place};
+use mqscope_core::report::Report;
+
+/// The panel.
+#[component]
+pub fn Cases() -> impl IntoView {
+    let session = Session::here();
+    // The case on the page, if nothing was changed about it: published numbers belong to it as it is.
+    let open = Memo::new(move |_| {
+        session.config.with(|config| {
+            let own = |p: &&'static Preset| p.case.group != Group::Rule && *config == p.config();
+            preset::find(&config.preset).filter(own).map(|p| p.name)
+        })
+    });
+    let case = move || open.get().and_then(mqscope_core::cases::case);
+    let rows = |of: fn(&'static Case, &Live) -> Vec<Row>| {
+        Signal::derive(move || {
+            let sides = session.numbers.map(|n| n.get());
+            let reports = [0, 1].map(|side| sides[side].as_ref().map(|n| &n.report));
+            case().map_or_else(Vec::new, |case| of(case, &Live { case, reports }))
+        })
+    };
+    let words = |of: fn(&'static Case) -> String| text(move || case().map_or_else(String::new, of));
+    let choose = Callback::new(move |index: u32| {
+        if let Some(preset) = preset::all().get(index as usize) {
+            session.load_preset(preset.name);
+            // To the stage: off screen it would not move.
+            window().scroll_to_with_x_and_y(0.0, 0.0);
+        }
+    });
+    let all = Signal::derive(move || list(session.config.read().preset.as_str()));
+    let growing = text(move || {
+        let done = session.numbers.iter().all(|n| n.read().as_ref().is_some_and(|n| n.finished));
+        String::from(if done { "Both runs are complete." } else { "The runs go on; numbers still change." })
+    });
+    view! {
+        <section class="panel cases" id="cases" aria-labelledby="cases-title">
+            <div class="panel-head">
+                <h2 id="cases-title">"Published cases"</h2>
+                <p class="panel-note">
+                    "Measurements that others published, each as a scenario. Simulated numbers are those of the runs on this page."
+                </p>
+            </div>
+            <div class="case-open" hidden=state(move || open.get().is_none())>
+                <h3>{words(|case| case.title.clone())}</h3>
+                <p>{words(|case| case.about.clone())}</p>
+                <p class="panel-note">{words(facts)}</p>
+                <div class="scroll" tabindex="0" role="group" aria-label="Published and simulated numbers">
+                    <table>
+                        <thead inner_html=NUMBERS></thead>
+                        <Rows rows=rows(numbers) />
+                    </table>
+                </div>
+                <div class="scroll" tabindex="0" role="group" aria-label="Checks of the open case">
+                    <table>
+                        <thead inner_html=CHECKS></thead>
+                        <Rows rows=rows(checks) />
+                    </table>
+                </div>
+                <p class="panel-note">{growing}</p>
+            </div>
+            <div class="scroll" tabindex="0" role="group" aria-label="All published cases">
+                <table>
+                    <thead inner_html=LIST></thead>
+                    <Rows rows=all on_request=choose />
+                </table>
+            </div>
+        </section>
+    }
+}
+
+const NUMBERS: &str = "<tr><th scope=col>Number</th><th scope=col class=num>A published</th>\
+    <th scope=col class=num>A simulated</th><th scope=col class=num>B published</th>\
+    <th scope=col class=num>B simulated</th></tr>";
+const CHECKS: &str = "<tr><th scope=col>Check</th><th scope=col class=num>Published</th>\
+    <th scope=col class=num>Simulated</th><th scope=col class=num>Band</th><th scope=col>Result</th></tr>";
+const LIST: &str =
+    "<tr><th scope=col>Case</th><th scope=col>Published</th><th scope=col>Known misses</th></tr>";
+
+/// The open case and what its two sides say so far.
+struct Live<'a> {
+    case: &'static Case,
+    reports: [Option<&'a Report>; 2],
+}
+
+impl Live<'_> {
+    /// The side on which a place is shown.
+    fn side(&self, place: &Place) -> Option<usize> {
+        let cell = self.case.cell(place)?;
+        self.case.opened().iter().position(|opened| *opened == cell)
+    }
+
+    fn number(&self, metric: &Metric, side: usize) -> Option<f64> {
+        metric.of_report(self.reports[side]?)
+    }
+}
+
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| String::from("–"), words::short)
+}
+
+/// Source, assumptions, what is left out, what was fitted.
+fn facts(case: &'static Case) -> String {
+    let mut parts = vec![format!("Published: {}.", case.source)];
+    for (word, said) in [("Assumed here", &case.assumed), ("Left out", &case.left_out)] {
+        if !said.is_empty() {
+            parts.push(format!("{word}: {}.", said.trim_end_matches('.')));
+        }
+    }
+    for fitted in &case.fitted {
+        let [low, high] = fitted.range.map(words::short);
+        parts.push(format!(
+            "Fitted: {} = {}, plausible from {low} to {high}.",
+            fitted.path,
+            words::short(fitted.value)
+        ));
+    }
+    parts.join(" ")
+}
+
+/// A row for each published table.
+fn numbers(case: &'static Case, live: &Live) -> Vec<Row> {
+    let opened = case.opened();
+    let row = |table: &'static mqscope_core::cases::Table| {
+        let mut cells = vec![Cell::head(table.metric.to_string())];
+        for side in 0..2 {
+            let published = opened.get(side).and_then(|cell| case.published(&table.metric, *cell));
+            let basis = opened.get(side).map_or(Basis::Neither, |&(_, column)| case.columns[column].basis);
+            let note = match basis {
+                Basis::Neither => "",
+                Basis::Fitted => "fitted",
+                Basis::Predicted => "predicted",
+            };
+            cells.push(Cell::num(or_dash(published)));
+            let simulated = opened.get(side).and_then(|_| live.number(&table.metric, side));
+            cells.push(Cell { note: note.into(), ..Cell::num(or_dash(simulated)) });
+        }
+        Row::by_content(cells)
+    };
+    case.published.iter().map(row).collect()
+}
+
+/// A row for each check that needs no more than the two sides.
+fn checks(case: &'static Case, live: &Live) -> Vec<Row> {
+    let shown = |check: &Check| {
+        let places = [Some(&check.at), check.over.as_ref(), check.minus.as_ref()];
+        places.into_iter().flatten().all(|place| live.side(place).is_some())
+    };
+    let row = |check: Check| {
+        let value = check.value(|place| live.number(&check.metric, live.side(place)?));
+        let published =
+            check.published.or_else(|| check.value(|place| case.published(&check.metric, case.cell(place)?)));
+        let [low, high] = check.band.map(words::short);
+        let result = match value {
+            None => "–",
+            Some(value) if (check.band[0]..=check.band[1]).contains(&value) => "hit",
+            Some(_) => "miss",
+        };
+        let why = check.miss.as_ref().map_or(check.why.clone(), |miss| miss.because.clone());
+        Row::by_content(vec![
+            Cell { note: why, ..Cell::head(check.name) },
+            Cell::num(or_dash(published)),
+            Cell::num(or_dash(value)),
+            Cell::num(format!("{low} – {high}")),
+            Cell::words(result),
+        ])
+    };
+    case.all_checks().into_iter().filter(shown).map(row).collect()
+}
+
+/// All published cases; pressing one opens it.
+fn list(open: &str) -> Vec<Row> {
+    let published = |(_, preset): &(usize, &'static Preset)| preset.case.group != Group::Rule;
+    let row = |(index, preset): (usize, &'static Preset)| {
+        let case = preset.case;
+        let first = case.published.first().map_or_else(String::new, |table| {
+            let values: Vec<String> =
+                case.opened().iter().map(|cell| or_dash(case.published(&table.metric, *cell))).collect();
+            format!("{} {}", values.join(" · "), table.metric)
+        });
+        let (checks, misses) = (case.all_checks(), |check: &&Check| check.miss.is_some());
+        let known = format!("{} of {} checks", checks.iter().filter(misses).count(), checks.len());
+        let note = if preset.name == open { String::from("open now") } else { String::new() };
+        let title = Cell { rq: Some(index as u32), note, ..Cell::head(preset.title) };
+        Row::by_content(vec![title, Cell::words(first), Cell::words(known)])
+    };
+    preset::all().iter().enumerate().filter(published).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_open_case_is_marked_in_the_list_of_all() {
+        let rows = list("seed-000");
+        assert!(rows.len() >= 2);
+        let open: Vec<_> = rows.iter().filter(|row| row.cells[0].note == "open now").collect();
+        assert_eq!(open.len(), 1);
+        assert!(open[0].cells[1].text.contains("IOPS"), "{:?}", open[0].cells[1]);
+    }
+
+    #[test]
+    fn numbers_that_are_not_there_yet_are_dashes() {
+        for preset in preset::all().iter().filter(|p| p.case.group != Group::Rule) {
+            let live = Live { case: preset.case, reports: [None, None] };
+            assert_eq!(numbers(preset.case, &live).len(), preset.case.published.len(), "{}", preset.name);
+            assert!(checks(preset.case, &live).iter().all(|row| row.cells[4].text == "–"), "{}", preset.name);
+        }
+    }
+}
