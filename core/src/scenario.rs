@@ -41,12 +41,13 @@ pub struct Scenario {
     /// Percent by which all work of the CPUs is multiplied; cache-line transfers and wake-up latencies stay.
     #[serde(default = "default_cost_percent", skip_serializing_if = "is_whole")]
     pub cost_percent: u32,
+    /// Ticks per second (CONFIG_HZ; distributions have 100 to 1000): timers of delayed runs fire with the first tick behind
+    /// their time, and iostat's figures are counted in ticks. 0: timers fire at their time, and iostat counts as with 250.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hz: u32,
     /// Kernel row, see [`kernel::ROWS`].
     #[serde(default = "default_kernel")]
     pub kernel: String,
-    /// Jiffies a second (CONFIG_HZ: 1000, 300, 250 or 100). Only what iostat counts depends on it here.
-    #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
-    pub hz: u32,
     /// Knobs overridden by name.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -73,8 +74,8 @@ impl Default for Scenario {
             machine: default_machine(),
             costs: BTreeMap::new(),
             cost_percent: default_cost_percent(),
+            hz: 0,
             kernel: default_kernel(),
-            hz: default_hz(),
             set: BTreeMap::new(),
             break_invariants: Vec::new(),
             vm: Vm::default(),
@@ -331,12 +332,6 @@ fn default_cost_percent() -> u32 {
 }
 fn is_whole(percent: &u32) -> bool {
     *percent == 100
-}
-fn default_hz() -> u32 {
-    250
-}
-fn is_default_hz(hz: &u32) -> bool {
-    *hz == default_hz()
 }
 fn default_machine() -> String {
     String::from("xeon-gold-6150-2s")

@@ -30,6 +30,8 @@ pub struct Sim {
     pub(crate) end_ns: u64,
     pub(crate) events: u64,
     pub(crate) seed: u64,
+    /// Time between two ticks, ns; 0: timers do not wait for them.
+    pub(crate) tick_ns: u64,
     pub(crate) agenda: Agenda,
     pub(crate) knobs: Knobs,
     pub(crate) costs: Costs,
@@ -143,7 +145,7 @@ impl Sim {
             Next::Timed(Timed::Device(device, token)) => self.device_event(device, token),
             Next::Timed(Timed::Done(rq)) => self.device_done(rq),
             Next::Timed(Timed::Task(t)) => self.task_timer(t),
-            Next::Timed(Timed::Work(hctx, work_gen)) => self.work_due(hctx, work_gen),
+            Next::Timed(Timed::Work(hctx)) => self.work_due(hctx),
             Next::Timed(Timed::Runnable(c, what)) => {
                 self.enqueue(c as usize, Runnable::unpack(what));
                 self.kick(c as usize);
@@ -182,7 +184,7 @@ impl Sim {
     /// Hash of the whole state but the log, the violations and the latency histograms, the same on every platform.
     pub fn state_hash(&self) -> u64 {
         let mut h = StateHasher::new();
-        (self.now, self.end_ns, self.events, self.seed).hash(&mut h);
+        (self.now, self.end_ns, self.events, self.seed, self.tick_ns).hash(&mut h);
         self.agenda.hash(&mut h);
         self.knobs.hash(&mut h);
         self.costs.hash(&mut h);
@@ -224,7 +226,9 @@ impl Sim {
         &self.knobs
     }
 
-    /// Changes policy from now on; requests under way keep what was decided for them.
+    /// Changes policy from now on; requests under way keep what was decided for them. All hctxs with work are run, as when a
+    /// quiesced queue starts again: by the old rules another hctx may have been due to fetch what the new rules leave to this
+    /// one.
     pub fn set_knobs(&mut self, knobs: Knobs) {
         if !knobs.dispatch_busy {
             for hctx in &mut self.hctxs {
@@ -233,6 +237,7 @@ impl Sim {
         }
         self.knobs = knobs;
         self.stats.iostat_rules = IostatRules::new(&self.knobs, self.scenario.hz);
+        self.kick_hctxs();
     }
 
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).

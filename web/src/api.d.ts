@@ -14,7 +14,7 @@ export interface Scenario {
   costs?: Record<string, number>;
   /** All work of the CPUs is multiplied by this, percent; line transfers stay. */
   cost_percent?: number;
-  /** Jiffies a second, for what iostat counts: 250 if left out. */
+  /** Ticks per second (CONFIG_HZ) for timers of delayed runs and what iostat counts; 0: exact timers, iostat as with 250. */
   hz?: number;
   /** Kernel row, such as "4.14". */
   kernel?: string;
@@ -68,8 +68,8 @@ export interface Dbench {
   log_bytes: number;
   log_buffer_bytes: number;
   log_buffers: number;
-  /** Who writes a commit: a caller of fsync, or a thread. */
-  log_writer: "client" | "worker";
+  /** Who writes a commit: a caller of fsync, a thread, or a kworker of the caller's CPU. */
+  log_writer: "client" | "worker" | "kworker";
   cpus_allowed?: number[];
 }
 
@@ -331,6 +331,8 @@ export interface QueueReport {
   runs: number;
   empty_runs: number;
   delayed_runs: number;
+  works_delayed: number;
+  works_put_off: number;
   tag_waits: number;
   wbt_waits: number;
   flushes: number;

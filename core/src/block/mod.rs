@@ -258,8 +258,10 @@ pub(crate) struct Hctx {
     pub restart: bool,
     pub dispatch_busy: u8,
     pub work: Work,
-    /// Distinguishes live timers from stale ones.
-    pub work_gen: u32,
+    /// When its delayed run is due, ns.
+    pub work_due_ns: u64,
+    /// When its timer in the agenda fires, which may be earlier, ns.
+    pub work_timer_ns: Option<u64>,
     /// The work runs now on this CPU (a work item never runs twice at once).
     pub work_running: Option<u16>,
     /// Asked for again while running.

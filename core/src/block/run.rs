@@ -9,6 +9,15 @@ use crate::sim::Sim;
 /// Works that a CPU of a multi-queue hctx takes before the next one's turn (BLK_MQ_CPU_WORK_BATCH).
 const CPU_WORK_BATCH: u8 = 8;
 
+/// When a timer of `delay_ns` that is armed at `now_ns` fires: with the tick behind its last jiffy (`msecs_to_jiffies`
+/// rounds up, and `calc_index` adds one so that no timer is early). Ticks of 0: exactly.
+fn timer_ns(now_ns: u64, delay_ns: u64, tick_ns: u64) -> u64 {
+    match tick_ns {
+        0 => now_ns + delay_ns,
+        tick => (now_ns / tick + delay_ns.div_ceil(tick) + 1) * tick,
+    }
+}
+
 impl Sim {
     /// Reads the pending bits (each word of 8 CPUs is a line of its own) and tells whether anything waits.
     pub(crate) fn has_pending(&mut self, c: usize, h: HctxId) -> bool {
@@ -96,7 +105,7 @@ impl Sim {
         self.stats.queues[q as usize].delayed_runs += 1;
         let first = self.queues[q as usize].first_hctx;
         for h in first..first + self.queues[q as usize].nr_hctx {
-            let pending = self.knobs.delay_skips_pending && self.hctxs[h as usize].work == Work::Delayed;
+            let pending = self.knobs.delay_skips_pending && self.hctxs[h as usize].work != Work::Idle;
             if self.runs_with_all(c, h) && !pending {
                 self.schedule_work(c, h, delay_ns);
             }
@@ -117,19 +126,27 @@ impl Sim {
             hctx.next_cpu_batch -= 1;
             hctx.cpus[hctx.next_cpu as usize]
         };
-        if hctx.work == Work::Queued {
+        let queued = hctx.work == Work::Queued;
+        if queued && (delay_ns == 0 || !self.knobs.delay_takes_queued) {
             return; // it will see what there is
         }
-        hctx.work_gen += 1;
         hctx.work_target = target;
         self.emit(c, Kind::RunScheduled { hctx: h, target, delay_ns });
         self.charge(c, self.costs.kworker_queue);
         let hctx = &mut self.hctxs[h as usize];
         if delay_ns > 0 {
-            hctx.work = Work::Delayed;
-            let work_gen = hctx.work_gen;
-            let at = self.now + self.cpus[c].debt + delay_ns;
-            return self.agenda.at(at, Timed::Work(h, work_gen));
+            // A work that is taken back leaves its kworker behind, which wakes and finds nothing.
+            (hctx.work, hctx.work_again) = (Work::Delayed, false);
+            hctx.work_due_ns = timer_ns(self.now + self.cpus[c].debt, delay_ns, self.tick_ns);
+            let q = &mut self.stats.queues[hctx.queue as usize];
+            (q.works_delayed, q.works_put_off) = (q.works_delayed + 1, q.works_put_off + u64::from(queued));
+            // A timer that is put off stays where it is in the agenda, and moves on when its time comes: thousands a
+            // second are put off before they fire.
+            if hctx.work_timer_ns.is_none_or(|at| at > hctx.work_due_ns) {
+                hctx.work_timer_ns = Some(hctx.work_due_ns);
+                self.agenda.at(hctx.work_due_ns, Timed::Work(h));
+            }
+            return;
         }
         hctx.work = Work::Queued;
         if hctx.work_running.is_some() {
@@ -139,11 +156,38 @@ impl Sim {
         }
     }
 
-    /// The timer of a delayed run fires.
-    pub(crate) fn work_due(&mut self, h: HctxId, work_gen: u32) {
+    /// Lets the kworkers of all hctxs that have work look at once, at nobody's cost.
+    pub(crate) fn kick_hctxs(&mut self) {
+        for h in 0..self.hctxs.len() as HctxId {
+            let hctx = &self.hctxs[h as usize];
+            let scheduled = self.has_elevator(hctx.queue) && self.sched_has_work(h);
+            let waits = !hctx.dispatch.is_empty() || hctx.ctx_map != 0 || scheduled;
+            let hctx = &mut self.hctxs[h as usize];
+            if !waits || hctx.work == Work::Queued || hctx.cpus.is_empty() {
+                continue;
+            }
+            hctx.work = Work::Delayed;
+            hctx.work_target = hctx.cpus[0];
+            hctx.work_due_ns = self.now;
+            hctx.work_timer_ns = Some(self.now);
+            self.agenda.at(self.now, Timed::Work(h));
+        }
+    }
+
+    /// The timer of a delayed run fires, unless it has been put off.
+    pub(crate) fn work_due(&mut self, h: HctxId) {
+        let now = self.now;
         let hctx = &mut self.hctxs[h as usize];
-        if hctx.work != Work::Delayed || hctx.work_gen != work_gen {
+        if hctx.work_timer_ns != Some(now) {
+            return; // an earlier one took its place
+        }
+        hctx.work_timer_ns = None;
+        if hctx.work != Work::Delayed {
             return;
+        }
+        if hctx.work_due_ns > now {
+            hctx.work_timer_ns = Some(hctx.work_due_ns);
+            return self.agenda.at(hctx.work_due_ns, Timed::Work(h));
         }
         hctx.work = Work::Queued;
         let target = hctx.work_target as usize;
@@ -164,6 +208,8 @@ impl Sim {
                 self.set_mode(c, Mode::System);
                 Flow::Pay(Frame::RunWork { pc: 1, hctx: h })
             }
+            // Taken back meanwhile, or done by another kworker.
+            1 if hctx.work != Work::Queued || hctx.work_running.is_some() => Flow::Ret(0),
             1 => {
                 hctx.work = Work::Idle;
                 hctx.work_running = Some(c as u16);
@@ -185,5 +231,57 @@ impl Sim {
                 Flow::Ret(0)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{DeviceConfig, Scenario};
+    use crate::workload::{Dbench, Workload};
+
+    #[test]
+    fn timers_fire_with_the_tick_behind_their_last_jiffy() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(timer_ns(5, 3 * MS, 0), 5 + 3 * MS);
+        // 250 Hz: 3 ms are one jiffy, and never less than one has passed.
+        assert_eq!(timer_ns(0, 3 * MS, 4 * MS), 8 * MS);
+        assert_eq!(timer_ns(4 * MS - 1, 3 * MS, 4 * MS), 8 * MS);
+        assert_eq!(timer_ns(4 * MS, 3 * MS, 4 * MS), 12 * MS);
+        // 1000 Hz.
+        assert_eq!(timer_ns(1_500_000, 3 * MS, MS), 5 * MS);
+    }
+
+    #[test]
+    fn a_timer_that_is_put_off_leaves_nothing_behind() {
+        let disk = DeviceConfig {
+            scheduler: "bfq".into(),
+            nr_hw_queues: Some(4),
+            ..DeviceConfig::new("sda", "scsi-debug")
+        };
+        let scenario = Scenario {
+            machine: "small".into(),
+            kernel: "5.10".into(),
+            devices: vec![disk],
+            workload: Workload::Dbench(Dbench::default()),
+            ..Scenario::default()
+        };
+        let mut sim = Sim::new(&scenario).expect("the scenario is valid");
+        let before = sim.agenda.timers();
+        for step in 0..1000 {
+            sim.now = step * 1000;
+            sim.delay_run_all(0, 0, 3_000_000);
+        }
+        assert_eq!(sim.agenda.timers(), before + 4, "one for each hctx");
+        // It fires at its old time, and again at the new one.
+        let hctx = &sim.hctxs[0];
+        assert!(hctx.work_timer_ns < Some(hctx.work_due_ns));
+        sim.now = hctx.work_timer_ns.expect("it is armed");
+        sim.work_due(0);
+        let hctx = &sim.hctxs[0];
+        assert_eq!((hctx.work, hctx.work_timer_ns), (Work::Delayed, Some(hctx.work_due_ns)));
+        sim.now = hctx.work_due_ns;
+        sim.work_due(0);
+        assert_eq!(sim.hctxs[0].work, Work::Queued);
     }
 }

@@ -165,12 +165,17 @@ impl Sim {
 
     /// The inside of a disk's device at this moment; `None` where there is nothing to see.
     pub fn device_view(&self, queue: QueueId) -> Option<DeviceView> {
+        self.device_view_at(queue, self.now)
+    }
+
+    /// The same as it moves on by itself until `now_ns`, a time up to the next event.
+    pub fn device_view_at(&self, queue: QueueId, now_ns: u64) -> Option<DeviceView> {
         let queue = self.queues.get(queue as usize).filter(|q| q.stack.is_none())?;
         match self.devices.get(queue.device as usize)? {
             Device::Null(_) => None,
-            Device::Flash(disk) => Some(DeviceView::Flash(disk.view(self.now))),
-            Device::Hba(adapter) => Some(DeviceView::Adapter(adapter.view(self.now, queue.lun))),
-            Device::Hdd(disk) => Some(DeviceView::Hdd(disk.view(self.now))),
+            Device::Flash(disk) => Some(DeviceView::Flash(disk.view(now_ns))),
+            Device::Hba(adapter) => Some(DeviceView::Adapter(adapter.view(now_ns, queue.lun))),
+            Device::Hdd(disk) => Some(DeviceView::Hdd(disk.view(now_ns))),
         }
     }
 

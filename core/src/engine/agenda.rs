@@ -21,8 +21,8 @@ pub(crate) enum Timed {
     Vector(VectorId, u32),
     /// A task's timer (thinktime, rate, start) fires.
     Task(u16),
-    /// The worker for hctx `.0` becomes ready; stale if `.1` is not the hctx's work generation.
-    Work(u16, u32),
+    /// The delayed run of hctx `.0` may be due.
+    Work(u16),
     /// A runnable entity (see `host::Runnable::pack`) arrives at the run queue of CPU `.0`.
     Runnable(u16, u32),
     /// A completion sent by IPI arrives at CPU `.0`: request slot `.1`.
@@ -105,6 +105,12 @@ impl Agenda {
         // The new one is the last of its time, as its sequence number is the largest.
         let behind = self.turns.iter().rev().take_while(|t| t.at_ns <= at_ns).count();
         self.turns.insert(self.turns.len() - behind, turn);
+    }
+
+    /// Timers and device events under way.
+    #[cfg(test)]
+    pub(crate) fn timers(&self) -> usize {
+        self.heap.len()
     }
 
     /// Takes the continuation of a CPU away; its time, if it had one.

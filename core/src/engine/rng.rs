@@ -15,12 +15,12 @@ pub(crate) enum Purpose {
     Die = 6,
     Arrival = 7,
     CmdPrio = 8,
-    RandomMap = 20,
-    BlockSize = 21,
-    Sequential = 22,
     Suspend = 9,
     PageType = 10,
     Pause = 11,
+    RandomMap = 20,
+    BlockSize = 21,
+    Sequential = 22,
 }
 
 /// 64 random bits.

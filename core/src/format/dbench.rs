@@ -42,11 +42,12 @@ impl Word for String {
 }
 
 impl Word for LogWriter {
-    const FITS: &'static str = "client or worker";
+    const FITS: &'static str = "client, worker or kworker";
     fn read(text: &str) -> Option<Self> {
         match text {
             "client" => Some(Self::Client),
             "worker" => Some(Self::Worker),
+            "kworker" => Some(Self::Kworker),
             _ => None,
         }
     }
@@ -54,6 +55,7 @@ impl Word for LogWriter {
         match self {
             Self::Client => "client".into(),
             Self::Worker => "worker".into(),
+            Self::Kworker => "kworker".into(),
         }
     }
 }

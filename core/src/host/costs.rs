@@ -231,8 +231,8 @@ pub const MACHINES: &[Machine] = &[
         sockets: 1,
         cores_per_socket: 16,
         threads_per_core: 2,
+        ram_bytes: 64 << 30,
         costs: DESKTOP,
-        ram_bytes: 16 << 30,
     },
     Machine {
         name: "small",

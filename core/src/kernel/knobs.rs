@@ -252,6 +252,9 @@ knobs! {
     single_hctx_dispatch: bool,
     /// A delayed run of all hctxs leaves those alone that already have one pending (5.19+).
     delay_skips_pending: bool,
+    /// A delayed run also puts off a run that is queued and waits for its kworker (mod_delayed_work_on in
+    /// __blk_mq_delay_run_hw_queue, 4.16+); before, what was pending stayed.
+    delay_takes_queued: bool,
     /// An hctx through which nothing was inserted has no work (hctx->elevator_queued, 5.10 and 5.11).
     elevator_queued: bool,
     /// Host-wide tags come with one set of sched tags for the disk, not one for each hctx (5.14+).

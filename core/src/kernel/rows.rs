@@ -81,6 +81,7 @@ const K4_4: Knobs = Knobs {
     last_looks_ahead: false,
     single_hctx_dispatch: false,
     delay_skips_pending: false,
+    delay_takes_queued: false,
     elevator_queued: false,
     sched_tags_queue_wide: false,
     rq_merge_traced: false,
@@ -140,7 +141,13 @@ const K4_15: Knobs = Knobs {
 };
 
 /// No thundering herd at the tags; a busy device is told apart from a lacking resource.
-const K4_16: Knobs = Knobs { tag_wake: TagWake::Batch, resource_delay_us: 3000, dev_resource: true, ..K4_15 };
+const K4_16: Knobs = Knobs {
+    tag_wake: TagWake::Batch,
+    resource_delay_us: 3000,
+    dev_resource: true,
+    delay_takes_queued: true,
+    ..K4_15
+};
 
 /// Direct issue while the device is not busy.
 const K4_19: Knobs = Knobs {

@@ -165,6 +165,8 @@ fn queue_report(name: &str, q: &QueueStats, sim: &Sim, now_ns: u64, window_ns: u
         runs: q.runs,
         empty_runs: q.empty_runs,
         delayed_runs: q.delayed_runs,
+        works_delayed: q.works_delayed,
+        works_put_off: q.works_put_off,
         tag_waits: q.tag_waits,
         wbt_waits: q.wbt_waits,
         flushes: q.flushes,

@@ -3,6 +3,9 @@
 
 use crate::kernel::{IoTicks, Knobs, QueueTime};
 
+/// CONFIG_HZ of most distributions of those years.
+const DEFAULT_HZ: u32 = 250;
+
 /// How a kernel counts.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Rules {
@@ -12,9 +15,9 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Those of a row of knobs; `hz` is the kernel's CONFIG_HZ.
+    /// Those of a row of knobs; `hz` is the kernel's CONFIG_HZ, 0 for [`DEFAULT_HZ`].
     pub(crate) fn new(knobs: &Knobs, hz: u32) -> Self {
-        let jiffy_ns = 1_000_000_000 / u64::from(hz.max(1));
+        let jiffy_ns = 1_000_000_000 / u64::from(if hz == 0 { DEFAULT_HZ } else { hz });
         Self { io_ticks: knobs.io_ticks, queue_time: knobs.queue_time, jiffy_ns }
     }
 }

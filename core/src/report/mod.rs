@@ -143,6 +143,10 @@ pub struct QueueReport {
     pub empty_runs: u64,
     /// Calls that armed a delayed run of all hctxs (`blk_mq_delay_run_hw_queues`).
     pub delayed_runs: u64,
+    /// Works of hctxs armed with a delay by these and other calls; a call arms one for each hctx.
+    pub works_delayed: u64,
+    /// Works among them that were waiting for a kworker and were taken back: runs that come late by the delay.
+    pub works_put_off: u64,
     /// Tag waits; on the legacy path, waits for a request.
     pub tag_waits: u64,
     /// Asynchronous writes and discards that wbt let wait.

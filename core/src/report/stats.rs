@@ -122,6 +122,9 @@ pub(crate) struct QueueStats {
     pub flushes: u64,
     /// Calls that armed a delayed run of all hctxs.
     pub delayed_runs: u64,
+    /// Runs of hctxs that were armed with a delay, and those among them that were queued at once before.
+    pub works_delayed: u64,
+    pub works_put_off: u64,
 }
 
 /// What the page cache did.

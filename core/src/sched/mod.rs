@@ -130,6 +130,9 @@ pub(crate) struct Locking {
     pub insert: LockAt,
     /// Insertion takes the lock for every request, not once for a group.
     pub insert_each: bool,
+    /// A request counts as queued through its hctx (`hctx->elevator_queued`) until it is complete, not until it is
+    /// dispatched (bfq_finish_requeue_request).
+    pub counts_until_done: bool,
     /// A completion takes the dispatch lock.
     pub completion: bool,
     /// Every bio looks its io context up under q->queue_lock, where the kernel does (knob `bfq_queue_lock`).
@@ -146,6 +149,7 @@ impl Locking {
         insert_name: "q->queue_lock",
         insert: LockAt::Queue,
         insert_each: false,
+        counts_until_done: false,
         completion: false,
         queue_lock: false,
         lines: &[],

@@ -72,6 +72,7 @@ impl Scheduler for Policy {
             insert_name: "shortest->lock",
             insert: LockAt::Queue,
             insert_each: false,
+            counts_until_done: false,
             completion: false,
             queue_lock: false,
             lines: &[],

@@ -24,14 +24,30 @@ impl Builder<'_> {
             ));
         }
         let mut states = vec![JobState { phase: 0, running: spec.clients }];
-        if spec.log_writer == LogWriter::Worker {
-            let every: Vec<u16> = (0..self.machine.cpus()).collect();
-            let cpu = self.least_loaded(&every, &load);
-            tasks.push(self.task("log worker", 1, 0, cpu, spec.log_buffers, Frame::LogWorker));
-            // It serves the clients and ends with them.
+        let every: Vec<u16> = (0..self.machine.cpus()).collect();
+        let writers = match spec.log_writer {
+            LogWriter::Client => Vec::new(),
+            LogWriter::Worker => vec![self.least_loaded(&every, &load)],
+            LogWriter::Kworker => every.clone(),
+        };
+        for (nth, &cpu) in writers.iter().enumerate() {
+            tasks.push(self.task("log worker", 1, nth as u32, cpu, spec.log_buffers, Frame::LogWorker));
+        }
+        if !writers.is_empty() {
+            // They serve the clients and end with them.
             states.push(JobState { phase: 0, running: 0 });
         }
         Ok((tasks, states, starts))
+    }
+
+    /// The task that writes the log for callers of each CPU; none if they do it themselves.
+    pub(super) fn log_writers(&self, spec: &Dbench) -> Vec<u16> {
+        let first = spec.clients as u16;
+        match spec.log_writer {
+            LogWriter::Client => Vec::new(),
+            LogWriter::Worker => vec![first; self.machine.cpus() as usize],
+            LogWriter::Kworker => (first..first + self.machine.cpus()).collect(),
+        }
     }
 
     fn check_dbench(&self, spec: &Dbench) -> Result<(), ScenarioError> {

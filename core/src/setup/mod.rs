@@ -50,6 +50,8 @@ fn check(ok: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), 
     if ok { Ok(()) } else { Err(wrong(field, problem())) }
 }
 
+/// Most ticks per second.
+const HZ_MAX: u32 = 10_000;
 /// Largest cost a scenario can set, ns, and largest machine factor, percent.
 const COST_MAX: u32 = 1_000_000_000;
 const COST_PERCENT_MAX: u32 = 10_000;
@@ -113,7 +115,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     check(scenario.warmup_ns < scenario.duration_ns, "warmup_ns", || {
         String::from("must be shorter than duration_ns, or nothing is measured")
     })?;
-    check((1..=10_000).contains(&scenario.hz), "hz", || String::from("must be from 1 to 10000"))?;
+    check(scenario.hz <= HZ_MAX, "hz", || format!("must be at most {HZ_MAX} ticks per second"))?;
     let n = scenario.devices.len();
     check((1..=DEVICES_MAX).contains(&n), "devices", || format!("need 1 to {DEVICES_MAX} disks, not {n}"))?;
     let mut b = Builder {
@@ -162,7 +164,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
     let journal = match &scenario.workload {
         Workload::Dbench(spec) => {
             let disk_bytes = b.queues[spec.disk as usize].sectors * 512;
-            Some(Box::new(Journal::new(spec, disk_bytes)))
+            Some(Box::new(Journal::new(spec, disk_bytes, b.log_writers(spec))))
         }
         _ => None,
     };
@@ -174,6 +176,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         end_ns: scenario.duration_ns,
         events: 0,
         seed: scenario.seed,
+        tick_ns: if scenario.hz == 0 { 0 } else { 1_000_000_000 / u64::from(scenario.hz) },
         agenda,
         knobs,
         costs: b.costs,

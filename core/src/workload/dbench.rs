@@ -41,8 +41,11 @@ pub enum LogWriter {
     /// xfs_log_force_lsn).
     #[default]
     Client,
-    /// A thread of the file system, which the callers wake and wait for (jbd2; xfs's CIL worker for large commits).
+    /// A thread of the file system, which the callers wake and wait for (jbd2).
     Worker,
+    /// A kworker of the CPU of the caller that finds the log idle, so one of many (xlog_cil_push_work, whose workqueue is
+    /// bound to CPUs until 5.13).
+    Kworker,
 }
 
 /// The clients and their file system. Defaults: mmtests' dbench with the loadfile client-tiny on xfs.

@@ -27,8 +27,11 @@ pub(crate) struct Journal {
     per_fsync: u64,
     buffer_bytes: u64,
     buffers: usize,
-    /// The file system's thread, if it writes the log.
-    pub worker: Option<u16>,
+    /// Tasks that write the log by the CPU of the caller; none if the callers do. One thread stands there for all CPUs.
+    workers: Vec<u16>,
+    /// A kworker writes only when it was asked to; a thread sees for itself.
+    waits_to_be_asked: bool,
+    asked: bool,
     /// The commit that callers join, and how many have; commits count from 1.
     open: u32,
     joined: u32,
@@ -43,7 +46,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    pub(crate) fn new(spec: &Dbench, disk_bytes: u64) -> Self {
+    pub(crate) fn new(spec: &Dbench, disk_bytes: u64, workers: Vec<u16>) -> Self {
         let (start, length) = spec.log(disk_bytes);
         Self {
             disk: spec.disk,
@@ -53,7 +56,9 @@ impl Journal {
             per_fsync: u64::from(spec.log_bytes),
             buffer_bytes: u64::from(spec.log_buffer_bytes),
             buffers: spec.log_buffers as usize,
-            worker: (spec.log_writer == LogWriter::Worker).then_some(spec.clients as u16),
+            workers,
+            waits_to_be_asked: spec.log_writer == LogWriter::Kworker,
+            asked: false,
             open: 1,
             joined: 0,
             writing: false,
@@ -66,7 +71,7 @@ impl Journal {
 
     /// Closes the open commit: what joins from now on belongs to the next.
     fn close(&mut self) {
-        self.writing = true;
+        (self.writing, self.asked) = (true, false);
         self.left = (u64::from(self.joined) * self.per_fsync).max(COMMIT_LEAST).div_ceil(512) * 512;
         self.open += 1;
         self.joined = 0;
@@ -109,14 +114,15 @@ impl Sim {
                 if journal.done >= commit {
                     return Flow::Ret(0);
                 }
-                let writes = !journal.writing && journal.open == commit && journal.worker.is_none();
+                let writes = !journal.writing && journal.open == commit && journal.workers.is_empty();
                 if writes {
                     journal.close();
                     return Flow::Call(Frame::LogForce { pc: 1, commit }, Frame::LogWrite { pc: 0 });
                 }
                 journal.sleepers.push_back(t);
-                if let Some(worker) = journal.worker
+                if let Some(&worker) = journal.workers.get(c)
                     && !journal.writing
+                    && !std::mem::replace(&mut journal.asked, true)
                 {
                     self.wake_task(c, worker);
                 }
@@ -187,7 +193,8 @@ impl Sim {
     pub(crate) fn log_worker(&mut self, c: usize) -> Flow {
         self.set_mode(c, Mode::System);
         let journal = self.journal();
-        if journal.joined == 0 {
+        let idle = journal.joined == 0 || journal.writing || journal.waits_to_be_asked && !journal.asked;
+        if idle {
             return Flow::Sleep(Frame::LogWorker, Sleep::Log);
         }
         journal.close();

@@ -6,6 +6,7 @@ mod appendix_a;
 mod cases;
 mod conservation;
 mod dbench;
+mod delayed_runs;
 mod determinism;
 mod fio_options;
 mod flush;

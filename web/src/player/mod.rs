@@ -20,6 +20,7 @@ pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 use crate::scene::Scene;
 use checkpoint::Checkpoints;
 use cursor::{Change, ChangeAt, Cursor};
+use mqscope_core::device::DeviceView;
 use mqscope_core::event::Event;
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
@@ -277,6 +278,11 @@ impl Player {
     /// The inside of a disk's scheduler, as the simulation has it (see [`Player::at_rest`]); `None` where there is none.
     pub fn scheduler_view(&self, queue: u16) -> Option<View> {
         self.head.sim.scheduler_view(queue)
+    }
+
+    /// The inside of a disk's device at the playhead; `None` where there is nothing to see.
+    pub fn device_view(&self, queue: u16) -> Option<DeviceView> {
+        self.head.sim.device_view_at(queue, self.now_ns())
     }
 
     /// Policy in force at the playhead.

@@ -200,7 +200,15 @@ fn queue(out: &mut String, q: &QueueReport) -> fmt::Result {
         out,
         "  hctx runs {} ({} sent nothing), tag waits {}, throttled {}, flushes {}",
         q.runs, q.empty_runs, q.tag_waits, q.wbt_waits, q.flushes
-    )
+    )?;
+    if q.delayed_runs > 0 {
+        writeln!(
+            out,
+            "  delayed runs of all hctxs {}: {} works armed, {} of them taken back from their kworker",
+            q.delayed_runs, q.works_delayed, q.works_put_off
+        )?;
+    }
+    Ok(())
 }
 
 fn cpu(out: &mut String, cpu: &CpuReport) -> fmt::Result {

@@ -70,7 +70,9 @@ impl Sim {
                 if let Some(rq) = taken {
                     self.charge_op(c, q);
                     self.unhash(rq);
-                    self.left_elevator(rq);
+                    if !self.locking(q).counts_until_done {
+                        self.left_elevator(rq);
+                    }
                     self.elevator(q).in_driver += 1;
                     let id = self.rqs[rq].id;
                     self.emit(c, Kind::Dequeue { rq: id, hctx, from: Place::Elevator });

@@ -226,6 +226,9 @@ impl Sim {
         let done = Done { rq: self.sched_rq(rq), total_ns: self.now - r.g_ns, io_ns: self.now - r.d_ns };
         self.elevator(q).in_driver -= 1;
         self.tell(c, q, |sched, cx, out| sched.completed(cx, &done, out));
+        if self.locking(q).counts_until_done {
+            self.left_elevator(rq);
+        }
     }
 
     /// A timer of the scheduler, in the interrupt of the CPU that armed it.

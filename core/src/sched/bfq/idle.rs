@@ -103,10 +103,14 @@ impl Policy {
         }
     }
 
-    /// `bfq_update_hw_tag`: does the device take several requests at a time, if it is offered them?
+    /// `bfq_update_hw_tag`: does the device take several requests at a time, if it is offered them? A yes is never taken
+    /// back.
     fn update_hw_tag(&mut self) {
         let in_driver = self.rq_in_driver();
         self.max_in_driver = self.max_in_driver.max(in_driver);
+        if self.hw_tag == Some(true) {
+            return;
+        }
         let queued = u32::try_from(self.queued.len()).expect("no more requests than tags");
         if in_driver + queued <= HW_QUEUE_THRESHOLD {
             return;

@@ -228,6 +228,7 @@ impl Scheduler for Policy {
             insert_name: "bfqd->lock",
             insert: LockAt::Queue,
             insert_each: true,
+            counts_until_done: true,
             completion: true,
             queue_lock: true,
             lines: &[],

@@ -245,6 +245,7 @@ impl Scheduler for Policy {
             insert_name: "kcq->lock",
             insert: LockAt::Ctx,
             insert_each: true,
+            counts_until_done: false,
             completion: false,
             queue_lock: false,
             lines: tokens::LINES,

@@ -139,6 +139,8 @@ impl StageCanvas {
             let queues = 0..player.topology().queues.len() as u16;
             stage.announce(queues.map(|q| player.scheduler_view(q).map_or(0, |v| v.next)).collect());
         }
+        let disks = 0..player.topology().queues.len() as u16;
+        stage.look_into(disks.map(|q| player.device_view(q)).collect());
         let more = stage.update(player.scene(), dt_ms, player.jumps());
         if self.painted != Some(stage.version()) {
             self.painted = Some(stage.version());

@@ -172,6 +172,7 @@ impl Layout {
         rest.take_right(t * 0.6);
         let whole = rest.w;
         let count = |name: &str| info.units.iter().find(|(label, _)| label == name).map(|(_, n)| *n);
+        let platter = count("platter").map(|_| rest.take_right(rest.h.min(whole * 0.6)));
         let (members, dies) = (count("member"), count("die"));
         let outer = members.map(|n| ("member", n)).or(dies.map(|n| ("die", n)));
         let engine = if outer.is_some() { rest.take_left(whole * 0.25) } else { rest };
@@ -191,7 +192,7 @@ impl Layout {
         });
         let dot = self.dot.min((cell * 0.42).max(1.6));
         let engines = count("engine").unwrap_or(1).clamp(1, 64);
-        DeviceBox { queue, rect, title, gauge, engine, engines, units, link, dot, groups }
+        DeviceBox { queue, rect, title, gauge, engine, engines, units, platter, link, dot, groups }
     }
 }
 

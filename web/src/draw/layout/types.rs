@@ -146,6 +146,8 @@ pub struct DeviceBox {
     pub engines: u32,
     /// Dies, or members with their dies.
     pub units: Option<Units>,
+    /// The platter of a rotating disk.
+    pub platter: Option<Rect>,
     /// Where data leave for the host.
     pub link: Rect,
     /// Radius of a plain request inside.

@@ -31,6 +31,7 @@ impl Stage {
         }
         for device in &self.layout.devices {
             self.live_device(scene, device, p, paint);
+            self.live_platter(device, p, paint);
         }
         for (lane, group) in self.layout.lanes.iter().zip(&self.layout.ctx_groups) {
             if let Row::Cpu(cpu) = lane.row {

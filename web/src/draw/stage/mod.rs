@@ -7,6 +7,7 @@ mod goals;
 mod ground;
 mod live;
 mod locks;
+mod platter;
 
 use super::layout::{Activity, BoxId, Layout, LayoutBox, Pinned};
 use super::paint::{Mark, Rect};
@@ -14,6 +15,7 @@ use super::palette::Tone;
 use super::sprites::{Sprites, TRAVEL_MS, Wanted};
 use crate::scene::{Request, Scene, Slot, Spot, Standing, Transfer};
 use goals::Counters;
+use mqscope_core::device::DeviceView;
 use mqscope_core::event::RqId;
 use mqscope_core::topology::Topology;
 
@@ -79,6 +81,8 @@ pub struct Stage {
     selected: Option<RqId>,
     /// What each scheduler would send next, by queue; 0: nothing.
     next: Vec<RqId>,
+    /// The insides of rotating disks, by queue.
+    disks: Vec<Option<DeviceView>>,
     pinned: Pinned,
     jumps: u64,
     stale: bool,
@@ -106,6 +110,7 @@ impl Stage {
             calm: false,
             selected: None,
             next: Vec::new(),
+            disks: Vec::new(),
             pinned: Pinned::default(),
             jumps: u64::MAX,
             stale: true,
