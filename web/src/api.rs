@@ -184,11 +184,7 @@ mod tests {
             machine: String::new(),
             costs: [(String::from("irq"), 1)].into(),
             cost_percent: 50,
-<<<<<<< HEAD
-            hz: 250,
-=======
             hz: 1000,
->>>>>>> main
             vm: Vm { ram_bytes: Some(1 << 30), ..Vm::default() },
             kernel: String::new(),
             break_invariants: vec![mqscope_core::check::Invariant::TagsConserved],
