@@ -184,7 +184,6 @@ mod tests {
             machine: String::new(),
             costs: [(String::from("irq"), 1)].into(),
             cost_percent: 50,
-            hz: 250,
             hz: 1000,
             vm: Vm { ram_bytes: Some(1 << 30), ..Vm::default() },
             kernel: String::new(),

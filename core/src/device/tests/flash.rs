@@ -70,7 +70,7 @@ fn a_lone_write_is_acknowledged_from_the_buffer() {
         ("p5800x", 5_000),
         ("970evoplus-1t", 10_000),
         ("980pro-1t", 8_000),
-        ("aws-i3", 30_000),
+        ("aws-i3", 39_400),
     ];
     for (name, ack) in rows {
         let outcome =
