@@ -182,7 +182,12 @@ impl Config {
 
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
     pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
-        let mut scenario = base.clone();
+        // A preset's second side may have a scenario of its own, as long as its job is not the user's.
+        let second = match (side, &self.job) {
+            (Side::B, None) => crate::preset::find(&self.preset).and_then(|p| p.second.as_ref()),
+            _ => None,
+        };
+        let mut scenario = second.unwrap_or(base).clone();
         let Policy { start: rules, sysfs, .. } = self.policy(side);
         scenario.kernel.clone_from(&rules.kernel);
         scenario.set.clone_from(&rules.set);

@@ -5,7 +5,7 @@ use mqscope_core::diag::Diagnostic;
 use mqscope_core::format::{dbench, fio, iob};
 use mqscope_core::host;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
-use mqscope_core::workload::{Engine, JobSpec, Pattern, Workload};
+use mqscope_core::workload::{Amount, Engine, JobSpec, Pattern, Workload};
 use std::collections::BTreeMap;
 
 /// What became of a text.
@@ -77,8 +77,21 @@ fn fio(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &P
     let cpus = host::machine(machine).map_or(0, |m| m.cpus().into());
     let context = fio::Context { variables: answers.clone(), cpus, ..fio::Context::default() };
     let parsed = fio::parse(text.as_bytes(), &context);
-    let base =
-        parsed.is_ok().then(|| preset.scenario(disks(&parsed.files, preset), Workload::Jobs(parsed.jobs)));
+    let base = parsed.is_ok().then(|| {
+        let mut disks = disks(&parsed.files, preset);
+        let mut jobs = parsed.jobs;
+        // The members of a stacked disk have to be there though no job names them.
+        let all = &preset.base.devices;
+        let place = |disk: &DeviceConfig| all.iter().position(|d| d.name == disk.name);
+        let places: Option<Vec<usize>> = disks.iter().map(place).collect();
+        if let Some(places) = places.filter(|_| disks.iter().any(|disk| !disk.members.is_empty())) {
+            for file in jobs.iter_mut().flat_map(|job| &mut job.files) {
+                *file = places[usize::from(*file)] as u16;
+            }
+            disks.clone_from(all);
+        }
+        preset.scenario(disks, Workload::Jobs(jobs))
+    });
     Reading { findings: parsed.diagnostics, asks: parsed.asks, base }
 }
 
@@ -148,15 +161,59 @@ fn print_job(job: &JobSpec, disks: &[DeviceConfig]) -> String {
     if job.iodepth_batch_submit != usual.iodepth_batch_submit {
         put("iodepth_batch_submit", &job.iodepth_batch_submit);
     }
+    if job.iodepth_batch_complete_min != usual.iodepth_batch_complete_min {
+        put("iodepth_batch_complete_min", &job.iodepth_batch_complete_min);
+    }
     // fio's own default takes one completion at a time.
     match job.iodepth_batch_complete_max {
         0 if job.iodepth > 1 => put("iodepth_batch_complete_max", &job.iodepth),
         0 | 1 => {}
         n => put("iodepth_batch_complete_max", &n),
     }
+    if job.pattern == Pattern::Random && !job.random_map {
+        put("norandommap", &1);
+    }
+    for (option, amount) in [("offset", Some(job.offset)), ("offset_increment", Some(job.offset_increment))]
+        .into_iter()
+        .chain([("size", job.size), ("io_size", job.io_size)])
+    {
+        match amount {
+            Some(Amount::Percent(percent)) => put(option, &format!("{percent}%")),
+            Some(Amount::Bytes(bytes)) if bytes > 0 => put(option, &bytes),
+            _ => {}
+        }
+    }
     put("numjobs", &job.numjobs);
     if let Some(node) = job.numa_node {
         put("numa_cpu_nodes", &node);
+    }
+    if let Some(cpus) = &job.cpus_allowed {
+        put("cpus_allowed", &cpus.iter().map(u16::to_string).collect::<Vec<_>>().join(","));
+    }
+    if job.cpus_split {
+        put("cpus_allowed_policy", &"split");
+    }
+    if job.hipri {
+        put("hipri", &1);
+    }
+    match job.rate_iops {
+        [None, None] => {}
+        [read, write] => {
+            let [read, write] = [read, write].map(|n| n.map_or_else(String::new, |n| n.to_string()));
+            put("rate_iops", &format!("{read},{write}"));
+        }
+    }
+    if job.thinktime_ns > 0 {
+        put("thinktime", &format!("{}us", job.thinktime_ns / 1000));
+    }
+    if job.startdelay_ns > 0 {
+        put("startdelay", &format!("{}us", job.startdelay_ns / 1000));
+    }
+    if job.fsync > 0 {
+        put("fsync", &job.fsync);
+    }
+    if job.end_fsync {
+        put("end_fsync", &1);
     }
     match (job.time_based, job.runtime_ns) {
         // fio wants an end; the simulated time ends the run long before.

@@ -52,6 +52,8 @@ impl Scene {
             | Kind::Dequeue { .. }
             | Kind::Issue { .. }
             | Kind::Requeue { .. } => self.apply_way(event),
+            // The disk works for itself.
+            Kind::DeviceStage { rq: 0, .. } => {}
             Kind::DeviceStage { rq, stage, unit, start_ns, end_ns, .. } => {
                 if let Some(slot) = self.find(rq) {
                     self.lists.get_mut(slot).push_span(Span { start_ns, end_ns, stage, unit });

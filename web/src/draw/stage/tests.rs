@@ -185,13 +185,21 @@ fn what_moves_comes_to_rest_and_then_no_frame_is_asked_for() {
     let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
     settle(&mut stage, &p);
     p.step_event();
-    let jumps = p.jumps();
-    let mut frames = 0;
-    while stage.update(p.scene(), 16.0, jumps) {
-        frames += 1;
-        assert!(frames < 200);
+    let mut most = 0;
+    // Not every event moves something.
+    for _ in 0..100 {
+        let jumps = p.jumps();
+        let mut frames = 0;
+        while stage.update(p.scene(), 16.0, jumps) {
+            frames += 1;
+            assert!(frames < 200);
+        }
+        most = most.max(frames);
+        p.step_event();
     }
-    assert!(frames > 2, "a step is seen as a movement");
+    assert!(most > 2, "a step is seen as a movement");
+    let jumps = p.jumps();
+    while stage.update(p.scene(), 16.0, jumps) {}
     assert!(!stage.update(p.scene(), 16.0, jumps));
 }
 
