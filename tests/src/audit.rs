@@ -127,7 +127,8 @@ impl Audit {
     fn bio(&mut self, event: &Event) {
         match event.kind {
             Kind::PageWrite { bio, .. } | Kind::PageRead { bio, .. } => {
-                if !self.cached.insert(bio) || self.bios.contains_key(&bio) {
+                let first = self.cached.insert(bio) && !self.bios.contains_key(&bio);
+                if !first {
                     self.violation(event, format!("I/O {bio} is through twice"));
                 }
             }

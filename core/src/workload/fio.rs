@@ -5,6 +5,7 @@ use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
+use crate::workload::place::Wanted;
 use crate::workload::{Amount, Engine, JobSpec, Pattern, Trim, Workload};
 use std::sync::Arc;
 
@@ -304,7 +305,7 @@ impl Sim {
         let nth = (p.ios % job.files.len() as u64) as usize;
         let file = job.files[nth];
         let (start, length) = self.region(t, job, file);
-        let place = self.fio_place(t, job, nth, dir, len, length, key);
+        let place = self.fio_place(t, job, &Wanted { nth, dir, len, length, key });
         let program = &mut self.tasks[t].program;
         program.ios += 1;
         program.bytes += u64::from(len);

@@ -34,7 +34,7 @@ fn ln(x: f64) -> f64 {
 /// e^x: halved until it is small, the series, squared as often.
 fn exp(x: f64) -> f64 {
     let (mut x, mut halvings) = (x.clamp(-700.0, 700.0), 0);
-    while x > 0.5 || x < -0.5 {
+    while x.abs() > 0.5 {
         (x, halvings) = (x / 2.0, halvings + 1);
     }
     let (mut term, mut sum) = (1.0, 1.0);
@@ -101,6 +101,20 @@ impl Distribution {
     }
 }
 
+/// The I/O that a place is looked for.
+pub(super) struct Wanted {
+    /// Which of the job's files.
+    pub nth: usize,
+    /// 0: read, 1: write.
+    pub dir: usize,
+    /// Bytes of it.
+    pub len: u32,
+    /// Bytes of the region.
+    pub length: u64,
+    /// Key of its random draws.
+    pub key: u64,
+}
+
 impl Sim {
     /// Size of the next I/O of a process in one direction, bytes.
     pub(super) fn fio_size(&self, job: &JobSpec, dir: usize, key: u64) -> u32 {
@@ -127,16 +141,8 @@ impl Sim {
     }
 
     /// Place of the next I/O, in bytes from the start of a region of `length` bytes.
-    pub(super) fn fio_place(
-        &mut self,
-        t: usize,
-        job: &JobSpec,
-        nth: usize,
-        dir: usize,
-        len: u32,
-        length: u64,
-        key: u64,
-    ) -> u64 {
+    pub(super) fn fio_place(&mut self, t: usize, job: &JobSpec, wanted: &Wanted) -> u64 {
+        let &Wanted { nth, dir, len, length, key } = wanted;
         let least = u64::from(job.block_min(dir));
         let len = u64::from(len);
         let room = length.saturating_sub(len);
