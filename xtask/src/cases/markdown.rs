@@ -43,9 +43,9 @@ pub fn document(runs: &[CaseRun]) -> String {
     let mut out = String::from(
         "# Published cases\n\n\
          Written by `cargo xtask cases`; the cases are the files of `core/src/cases/data`. Every case runs on the same machine \
-         costs, device presets and kernel rows; what a case chooses for itself is listed under it as fitted. Bands were \
-         fixed before the model was run, and are not widened: what falls outside is a MISS, with the assumption on which \
-         it hangs. Tests run the same at reduced length and fail when a number, hit or miss, goes elsewhere.\n\n",
+         costs, device presets and kernel rows; what a case chooses for itself is listed under it as fitted. A band is the \
+         tolerance named beside it around what was published; what falls outside is a MISS, with the assumption on which \
+         it hangs. Sizes of runs and settings that a report leaves open were chosen with the results in sight. Tests run the same at reduced length and fail when a number, hit or miss, goes elsewhere.\n\n",
     );
     _ = writeln!(out, "**{}.**\n", tally(runs));
     out += "| case | checks | hits | misses |\n|---|---:|---:|---:|\n";
