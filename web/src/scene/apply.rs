@@ -361,8 +361,9 @@ impl Scene {
                 self.step(slot, event, Did::Reap, bio);
                 let request = self.lists.get_mut(slot);
                 request.bios_open = request.bios_open.saturating_sub(1);
-                let (open, freed, task) = (request.bios_open, request.tag_freed, request.task);
-                if let Some(task) = self.tasks.get_mut(task as usize) {
+                let (open, freed) = (request.bios_open, request.tag_freed);
+                // Not the request's task: bios of several may have become one request.
+                if let Some(task) = self.tasks.get_mut(event.task as usize) {
                     task.in_flight = task.in_flight.saturating_sub(1);
                     task.completed += 1;
                 }
