@@ -12,6 +12,7 @@ mod fio_options;
 mod flush;
 mod found;
 mod hdd;
+#[cfg(not(target_arch = "wasm32"))] // long, and what wasm could break is tested elsewhere
 mod hold_outs;
 mod invariants;
 mod laws;
