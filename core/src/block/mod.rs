@@ -34,6 +34,9 @@ pub(crate) use wbt::{Throttled, Wbt, WbtTurn, throttled};
 use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, TaskId};
 use std::collections::VecDeque;
 
+/// Requests for which a list has room from the start.
+pub(crate) const LIST_ROOM: usize = 256;
+
 /// No slot of a slab.
 pub(crate) const NONE: u32 = u32::MAX;
 

@@ -14,6 +14,11 @@ impl<T: Clone + Default> Slab<T> {
         Self { slots: Vec::new(), free: Vec::new(), live: 0 }
     }
 
+    /// With `n` free slots, each made by `make`; the first is used first.
+    pub(crate) fn with_free(n: u32, make: impl Fn() -> T) -> Self {
+        Self { slots: (0..n).map(|_| make()).collect(), free: (0..n).rev().collect(), live: 0 }
+    }
+
     pub(crate) fn add(&mut self, value: T) -> u32 {
         self.live += 1;
         match self.free.pop() {

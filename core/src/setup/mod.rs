@@ -196,7 +196,10 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         ios: Slab::new(),
         bios: Slab::new(),
         rqs: Slab::new(),
-        lists: Slab::new(),
+        // A CPU works on few lists at a time, and a run takes no more than this at once but rarely.
+        lists: Slab::with_free(2 * u32::from(machine.cpus()), || {
+            VecDeque::with_capacity(crate::block::LIST_ROOM)
+        }),
         next_bio: 0,
         next_rq: 0,
         stats,

@@ -33,8 +33,10 @@ impl Sim {
                 if let Some((_, head)) = self.elevator(q).waiting_lock {
                     self.touch(c, head);
                     self.charge(c, self.costs.ctx_insert);
-                    let mut list = std::mem::take(&mut self.lists[list]);
+                    let list_slot = list;
+                    let mut list = std::mem::take(&mut self.lists[list_slot]);
                     self.elevator(q).waiting.append(&mut list);
+                    self.lists[list_slot] = list;
                     return Flow::Pay(frame(2, cpu));
                 }
                 let each = self.locking(q).insert_each;
