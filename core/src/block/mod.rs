@@ -35,7 +35,7 @@ use crate::event::{BioId, Flags, HctxId, ObjectId, Op, Prio, QueueId, RqId, Task
 use std::collections::VecDeque;
 
 /// Requests for which a list has room from the start.
-pub(crate) const LIST_ROOM: usize = 256;
+pub(crate) const LIST_ROOM: usize = 512;
 
 /// No slot of a slab.
 pub(crate) const NONE: u32 = u32::MAX;

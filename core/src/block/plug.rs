@@ -125,9 +125,8 @@ impl Sim {
                     return Flow::Ret(0);
                 }
                 let list = self.new_list();
-                let mut taken = std::mem::take(&mut self.tasks[t].plug.list);
-                std::mem::swap(&mut self.lists[list], &mut taken);
-                self.tasks[t].plug.list = taken;
+                // Moved, not swapped: the list of a plug has less room than others.
+                self.lists[list].extend(self.tasks[t].plug.list.drain(..));
                 // Those of the legacy path go last.
                 if self.lists[list].iter().any(|&rq| self.is_legacy(self.rqs[rq].queue)) {
                     let legacy = self.split_list(list, |sim, rq| sim.is_legacy(sim.rqs[rq].queue));

@@ -89,7 +89,7 @@ impl Builder<'_> {
             ctx_map_used: 0,
             ctx_map_line,
             dispatch_from: 0,
-            dispatch: VecDeque::new(),
+            dispatch: VecDeque::with_capacity(crate::block::LIST_ROOM),
             lock,
             counters_line,
             restart: false,
