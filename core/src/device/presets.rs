@@ -150,6 +150,8 @@ const GB: u64 = 1_000_000_000;
 const NVME_TAGS: u32 = 1023;
 /// can_queue of a RAID adapter (Desai 2019).
 const HBA_TAGS: u32 = 5089;
+/// Commands of an AHCI port (AHCI_MAX_CMDS).
+const NCQ_TAGS: u32 = 32;
 /// Default depths of LUNs behind the adapter: a RAID volume, a SAS and a SATA disk (driver source 4.19).
 const VOLUME_DEPTH: u32 = 256;
 const SAS_DEPTH: u32 = 64;
@@ -212,6 +214,30 @@ const fn behind_adapter(
         write_cache: false,
         fua: false,
         flush_not_queued: false,
+    }
+}
+
+/// A rotating disk with native command queueing; libata uses FUA only if told to.
+const fn sata(
+    name: &'static str,
+    label: &'static str,
+    source: &'static str,
+    spec: HddSpec,
+    size: u64,
+) -> Preset {
+    Preset {
+        name,
+        label,
+        source,
+        spec: Spec::Hdd(spec),
+        size,
+        nr_hw_queues: 1,
+        nr_tags: NCQ_TAGS,
+        queue_depth: Some(NCQ_TAGS),
+        rotational: true,
+        write_cache: true,
+        fua: false,
+        flush_not_queued: true,
     }
 }
 
@@ -365,34 +391,20 @@ pub const PRESETS: &[Preset] = &[
         fua: true,
         flush_not_queued: false,
     },
-    Preset {
-        name: "hdd-1t-desktop",
-        label: "SATA disk 1 TB, 7200 rpm (desktop)",
-        source: "7200 rpm; 210 MB/s outside (ST1000DM010); seeks 8.2 ms on average, solved from data sheets and DiskSim's tables [E]; AHCI_MAX_CMDS",
-        spec: Spec::Hdd(hdd::DESKTOP),
-        size: 1000 * GB,
-        nr_hw_queues: 1,
-        nr_tags: 32,
-        queue_depth: Some(32),
-        rotational: true,
-        write_cache: true,
-        fua: false, // libata uses it only if told to
-        flush_not_queued: true,
-    },
-    Preset {
-        name: "hdd-1t-nearline",
-        label: "SATA disk 1 TB, 7200 rpm (nearline)",
-        source: "7200 rpm; 175 to 83 MB/s, 320800 tracks a surface (Constellation ES.3 manual); seeks as on the desktop disk [E]; AHCI_MAX_CMDS",
-        spec: Spec::Hdd(hdd::NEARLINE),
-        size: 1000 * GB,
-        nr_hw_queues: 1,
-        nr_tags: 32,
-        queue_depth: Some(32),
-        rotational: true,
-        write_cache: true,
-        fua: false, // libata uses it only if told to
-        flush_not_queued: true,
-    },
+    sata(
+        "hdd-1t-desktop",
+        "SATA disk 1 TB, 7200 rpm (desktop)",
+        "7200 rpm; 210 MB/s outside (ST1000DM010); seeks 8.2 ms on average, solved from data sheets and DiskSim's tables [E]; AHCI_MAX_CMDS",
+        hdd::DESKTOP,
+        1000 * GB,
+    ),
+    sata(
+        "hdd-1t-nearline",
+        "SATA disk 1 TB, 7200 rpm (nearline)",
+        "7200 rpm; 175 to 83 MB/s, 320800 tracks a surface (Constellation ES.3 manual); seeks as on the desktop disk [E]; AHCI_MAX_CMDS",
+        hdd::NEARLINE,
+        1000 * GB,
+    ),
 ];
 
 /// The preset of this name.

@@ -66,7 +66,7 @@ pub struct Machine {
     pub cores_per_socket: u16,
     /// Hardware threads of a core.
     pub threads_per_core: u16,
-    /// Memory, bytes [E]: what decides how much may be dirty, unless a scenario says otherwise.
+    /// Memory, bytes (estimated): what decides how much may be dirty, unless a scenario says otherwise.
     pub ram_bytes: u64,
     /// Its costs, as their sources give them.
     pub costs: Costs,

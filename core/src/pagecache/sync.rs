@@ -4,7 +4,7 @@
 
 use super::{NO_INODE, Writeout};
 use crate::block::NONE;
-use crate::event::{Kind, QueueId, Why};
+use crate::event::{QueueId, Why};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
 use crate::workload::SyncRange;
@@ -39,8 +39,7 @@ impl Sim {
             0 => {
                 self.set_mode(c, Mode::System);
                 if !nested {
-                    self.emit(c, Kind::SyscallEnter { count: 1 });
-                    self.charge(c, self.costs.syscall / 2);
+                    self.enter_call(c, 1);
                 }
                 if self.pagecache.inodes[inode as usize].dirty.meets(w.start, w.end) {
                     self.tell_chunk(c, inode, w.start, u64::MAX, Why::Sync);
@@ -57,8 +56,7 @@ impl Sim {
             }
             2 => {
                 if !nested {
-                    self.emit(c, Kind::SyscallExit);
-                    self.charge(c, self.costs.syscall / 2);
+                    self.leave_call(c);
                 }
                 Flow::Pay(frame(3))
             }
@@ -74,9 +72,7 @@ impl Sim {
         let busy = self.pagecache.inodes[inode as usize].writeback.meets(w.start, w.end);
         match pc {
             0 => {
-                self.set_mode(c, Mode::System);
-                self.emit(c, Kind::SyscallEnter { count: 1 });
-                self.charge(c, self.costs.syscall / 2);
+                self.enter_call(c, 1);
                 Flow::Pay(frame(1))
             }
             1 if how.wait_before && busy => self.wait_for_pages(c, inode, frame(1)),
@@ -87,8 +83,7 @@ impl Sim {
             1 => Flow::Go(frame(2)),
             2 if how.wait_after && busy => self.wait_for_pages(c, inode, frame(2)),
             2 => {
-                self.emit(c, Kind::SyscallExit);
-                self.charge(c, self.costs.syscall / 2);
+                self.leave_call(c);
                 Flow::Pay(frame(3))
             }
             _ => Flow::Ret(0),
@@ -103,9 +98,7 @@ impl Sim {
         let w = self.tasks[t].cache.writeout;
         match pc {
             0 => {
-                self.set_mode(c, Mode::System);
-                self.emit(c, Kind::SyscallEnter { count: 1 });
-                self.charge(c, self.costs.syscall / 2);
+                self.enter_call(c, 1);
                 Flow::Pay(frame(1))
             }
             1 => {
@@ -124,8 +117,7 @@ impl Sim {
             2 => {
                 self.pagecache.drop_clean(inode, w.start, w.end);
                 self.tasks[t].cache.writeout = Writeout::default();
-                self.emit(c, Kind::SyscallExit);
-                self.charge(c, self.costs.syscall / 2);
+                self.leave_call(c);
                 Flow::Pay(frame(3))
             }
             _ => Flow::Ret(0),

@@ -74,16 +74,13 @@ impl Sim {
                 }
             }
             1 => {
-                self.set_mode(c, Mode::System);
                 let count = self.tasks[t].prepared.len() as u32;
-                self.emit(c, Kind::SyscallEnter { count });
-                self.charge(c, self.costs.syscall / 2);
+                self.enter_call(c, count);
                 Flow::Pay(frame(2))
             }
             2 => Flow::Call(frame(3), Frame::IoSubmit { pc: 0, next: 0 }),
             3 => {
-                self.emit(c, Kind::SyscallExit);
-                self.charge(c, self.costs.syscall / 2);
+                self.leave_call(c);
                 Flow::Pay(frame(0))
             }
             // io_getevents until nothing is in flight.

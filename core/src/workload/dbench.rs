@@ -4,7 +4,6 @@
 //! what reaches the disk is an `fsync` now and then: the file's data, then the log ([`super::journal`]).
 
 use crate::engine::rng::{self, Purpose};
-use crate::event::Kind;
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
 use crate::workload::Workload;
@@ -64,15 +63,15 @@ pub struct Dbench {
     pub segments: u32,
     /// CPU time of an execution, ns [E 20 to 30 ms].
     pub cpu_ns: u64,
-    /// The CPU time between two `fsync` calls varies by so much, percent, evenly [E]: operations are not spread evenly.
+    /// The CPU time between two `fsync` calls varies by so much, percent, evenly (estimated): operations are not spread evenly.
     pub cpu_spread_percent: u32,
     /// Data that an `fsync` writes, bytes [E; 180 KB would be all that is written]; 0: none.
     pub data_bytes: u32,
     /// What an `fsync` adds to the log, bytes [E 1 to 4 KB]: inode, allocation B-trees, directory.
     pub log_bytes: u32,
-    /// Size of a log buffer, bytes; a commit is at least a page and is written in as many as it needs (logbsize [P]).
+    /// Size of a log buffer, bytes; a commit is at least a page and is written in as many as it needs (logbsize, published).
     pub log_buffer_bytes: u32,
-    /// Log buffers that may be under way at a time (logbufs [P]).
+    /// Log buffers that may be under way at a time (logbufs, published).
     pub log_buffers: u32,
     /// Who writes the log.
     pub log_writer: LogWriter,
@@ -186,8 +185,7 @@ impl Sim {
             // The data is on the disk; now the log.
             pc::WRITTEN => Flow::Call(frame(pc::COMMITTED), Frame::LogForce { pc: 0, commit: 0 }),
             pc::COMMITTED => {
-                self.emit(c, Kind::SyscallExit);
-                self.charge(c, self.costs.syscall / 2);
+                self.leave_call(c);
                 Flow::Pay(frame(pc::RETURNED))
             }
             _ => {
@@ -206,9 +204,7 @@ impl Sim {
         let Workload::Dbench(spec) = &scenario.workload else {
             unreachable!("a client belongs to dbench");
         };
-        self.set_mode(c, Mode::System);
-        self.emit(c, Kind::SyscallEnter { count: 1 });
-        self.charge(c, self.costs.syscall / 2);
+        self.enter_call(c, 1);
         self.tasks[t].program.called_ns = self.now;
         if spec.data_bytes == 0 {
             return Flow::Pay(frame(pc::WRITTEN));

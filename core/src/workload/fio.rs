@@ -81,16 +81,13 @@ impl Sim {
                 Flow::Pay(frame(if full { pc::SUBMIT } else { pc::NEXT }))
             }
             pc::SUBMIT => {
-                self.set_mode(c, Mode::System);
                 let count = self.tasks[t].prepared.len() as u32;
-                self.emit(c, Kind::SyscallEnter { count });
-                self.charge(c, self.costs.syscall / 2);
+                self.enter_call(c, count);
                 Flow::Call(frame(pc::SUBMITTED), Frame::IoSubmit { pc: 0, next: 0 })
             }
             pc::SUBMITTED if job.engine == Engine::Psync => Flow::Go(frame(pc::WAIT)),
             pc::SUBMITTED => {
-                self.emit(c, Kind::SyscallExit);
-                self.charge(c, self.costs.syscall / 2);
+                self.leave_call(c);
                 self.fio_next(c, t, job)
             }
             pc::REAP => {

@@ -182,6 +182,19 @@ impl Sim {
         })
     }
 
+    /// A task enters a system call for `count` I/Os.
+    pub(crate) fn enter_call(&mut self, c: usize, count: u32) {
+        self.set_mode(c, Mode::System);
+        self.emit(c, Kind::SyscallEnter { count });
+        self.charge(c, self.costs.syscall / 2);
+    }
+
+    /// It is about to return from the call.
+    pub(crate) fn leave_call(&mut self, c: usize) {
+        self.emit(c, Kind::SyscallExit);
+        self.charge(c, self.costs.syscall / 2);
+    }
+
     /// Hands over one I/O and sleeps until it is done (`submit_bio_wait`). BLKDISCARD plugs its bios, and the sleep flushes
     /// that plug.
     pub(crate) fn sync_call(&mut self, c: usize, pc: u8, io: u32, nested: bool) -> Flow {
@@ -191,8 +204,7 @@ impl Sim {
             0 => {
                 self.set_mode(c, Mode::System);
                 if !nested {
-                    self.emit(c, Kind::SyscallEnter { count: 1 });
-                    self.charge(c, self.costs.syscall / 2);
+                    self.enter_call(c, 1);
                 }
                 self.ios[io].call = true;
                 self.ios[io].start_ns = self.now;
@@ -224,8 +236,7 @@ impl Sim {
                 }
                 self.take_note(c, t, io);
                 if !nested {
-                    self.emit(c, Kind::SyscallExit);
-                    self.charge(c, self.costs.syscall / 2);
+                    self.leave_call(c);
                 }
                 Flow::Ret(0)
             }

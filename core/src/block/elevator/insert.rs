@@ -1,6 +1,6 @@
 //! Insertion into the scheduler (`dd_insert_requests`, `bfq_insert_requests`, `kyber_insert_requests`).
 
-use crate::event::{HctxId, Kind, Place, QueueId};
+use crate::event::{CpuId, HctxId, Kind, ObjectId, Place, QueueId};
 use crate::host::{Flow, Frame};
 use crate::sched::Merging;
 use crate::sim::Sim;
@@ -25,18 +25,17 @@ impl Sim {
                     return Flow::Call(frame(3, cpu), Frame::RunHwQueue { pc: 0, hctx, run_async });
                 };
                 let cpu = self.rqs[first].cpu;
-                let waiting = self.elevator(q).waiting_lock.map(|(lock, _)| lock);
-                let lock = waiting.unwrap_or_else(|| self.insert_lock(q, hctx, cpu));
+                let lock = self.joining_lock(q, hctx, cpu);
                 if self.lock(c, lock) { Flow::Go(frame(1, cpu)) } else { Flow::Spin(frame(1, cpu)) }
             }
             1 => {
                 if let Some((_, head)) = self.elevator(q).waiting_lock {
                     self.touch(c, head);
                     self.charge(c, self.costs.ctx_insert);
-                    let list_slot = list;
-                    let mut list = std::mem::take(&mut self.lists[list_slot]);
-                    self.elevator(q).waiting.append(&mut list);
-                    self.lists[list_slot] = list;
+                    // Emptied and given back with its room.
+                    let mut moved = std::mem::take(&mut self.lists[list]);
+                    self.elevator(q).waiting.append(&mut moved);
+                    self.lists[list] = moved;
                     return Flow::Pay(frame(2, cpu));
                 }
                 let each = self.locking(q).insert_each;
@@ -49,8 +48,7 @@ impl Sim {
                 Flow::Pay(frame(2, cpu))
             }
             2 => {
-                let waiting = self.elevator(q).waiting_lock.map(|(lock, _)| lock);
-                let lock = waiting.unwrap_or_else(|| self.insert_lock(q, hctx, cpu));
+                let lock = self.joining_lock(q, hctx, cpu);
                 if let Some(asleep) = self.sleep_with_lock(c, lock, frame(0, cpu)) {
                     return asleep;
                 }
@@ -77,6 +75,14 @@ impl Sim {
         let (id, extent) = (r.id, r.extent());
         self.emit(c, Kind::Insert { rq: id, queue: q, hctx, place: Place::Elevator, extent });
         self.enter_elevator(c, rq, at_head);
+    }
+
+    /// The lock under which a list joins the scheduler, or those who wait for a dispatch to insert them.
+    fn joining_lock(&mut self, q: QueueId, hctx: HctxId, cpu: CpuId) -> ObjectId {
+        match self.elevator(q).waiting_lock {
+            Some((lock, _)) => lock,
+            None => self.insert_lock(q, hctx, cpu),
+        }
     }
 
     /// What waits for a dispatch is inserted by it, under the dispatch lock.
