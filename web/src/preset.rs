@@ -9,10 +9,10 @@ use mqscope_core::kernel;
 use mqscope_core::scenario::{DeviceConfig, Scenario};
 use mqscope_core::workload::Workload;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A curated starting point.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Preset {
     /// Name for URLs.
     pub name: &'static str,
@@ -40,21 +40,28 @@ pub struct Preset {
     pub labels: [&'static str; 2],
 }
 
-static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| cases::cases().iter().map(Preset::of).collect());
+/// One for each case, made when it is first asked for: lists need no more than the cases.
+static PRESETS: LazyLock<Vec<OnceLock<Preset>>> =
+    LazyLock::new(|| vec![OnceLock::new(); cases::cases().len()]);
 
-/// All presets; the page opens on the first.
-pub fn all() -> &'static [Preset] {
-    &PRESETS
+fn nth(index: usize) -> &'static Preset {
+    PRESETS[index].get_or_init(|| Preset::of(&cases::cases()[index]))
 }
 
-/// What the page opens with.
+/// All presets.
+#[cfg(test)]
+pub fn all() -> impl Iterator<Item = &'static Preset> {
+    (0..PRESETS.len()).map(nth)
+}
+
+/// What the page opens with: the first case.
 pub fn first() -> &'static Preset {
-    &PRESETS[0]
+    nth(0)
 }
 
 /// The preset of this name.
 pub fn find(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|p| p.name == name)
+    cases::cases().iter().position(|case| case.name == name).map(nth)
 }
 
 impl Preset {

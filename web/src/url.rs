@@ -9,6 +9,7 @@ use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::words;
 use mqscope_core::Sim;
+use mqscope_core::cases::cases;
 use mqscope_core::device;
 use mqscope_core::host;
 use mqscope_core::kernel;
@@ -210,7 +211,7 @@ pub fn read(fragment: &str) -> Read {
     }
     let preset = pairs.iter().find(|(k, _)| k == "preset").map_or_else(preset::first, |(_, name)| {
         preset::find(name).unwrap_or_else(|| {
-            let known: Vec<_> = preset::all().iter().map(|p| p.name).collect();
+            let known: Vec<_> = cases().iter().map(|case| case.name.as_str()).collect();
             messages.push(format!("There is no preset '{}'; there are {}.", clip(name), known.join(", ")));
             preset::first()
         })

@@ -6,7 +6,7 @@ use crate::preset::{self, Preset};
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
-use mqscope_core::cases::{Basis, Case, Check, Group, Metric, Place};
+use mqscope_core::cases::{Basis, Case, Check, Group, Metric, Place, cases as all_cases};
 use mqscope_core::report::Report;
 
 /// The panel.
@@ -30,8 +30,8 @@ pub fn Cases() -> impl IntoView {
     };
     let words = |of: fn(&'static Case) -> String| text(move || case().map_or_else(String::new, of));
     let choose = Callback::new(move |index: u32| {
-        if let Some(preset) = preset::all().get(index as usize) {
-            session.load_preset(preset.name);
+        if let Some(case) = all_cases().get(index as usize) {
+            session.load_preset(&case.name);
             // To the stage: off screen it would not move.
             window().scroll_to_with_x_and_y(0.0, 0.0);
         }
@@ -178,9 +178,8 @@ fn checks(case: &'static Case, live: &Live) -> Vec<Row> {
 
 /// All published cases; pressing one opens it.
 fn list(open: &str) -> Vec<Row> {
-    let published = |(_, preset): &(usize, &'static Preset)| preset.case.group != Group::Rule;
-    let row = |(index, preset): (usize, &'static Preset)| {
-        let case = preset.case;
+    let published = |(_, case): &(usize, &'static Case)| case.group != Group::Rule;
+    let row = |(index, case): (usize, &'static Case)| {
         let first = case.published.first().map_or_else(String::new, |table| {
             let values: Vec<String> =
                 case.opened().iter().map(|cell| or_dash(case.published(&table.metric, *cell))).collect();
@@ -188,11 +187,11 @@ fn list(open: &str) -> Vec<Row> {
         });
         let (checks, misses) = (case.all_checks(), |check: &&Check| check.miss.is_some());
         let known = format!("{} of {} checks", checks.iter().filter(misses).count(), checks.len());
-        let note = if preset.name == open { String::from("open now") } else { String::new() };
-        let title = Cell { rq: Some(index as u32), note, ..Cell::head(preset.title) };
+        let note = if case.name == open { String::from("open now") } else { String::new() };
+        let title = Cell { rq: Some(index as u32), note, ..Cell::head(case.title.as_str()) };
         Row::by_content(vec![title, Cell::words(first), Cell::words(known)])
     };
-    preset::all().iter().enumerate().filter(published).map(row).collect()
+    all_cases().iter().enumerate().filter(published).map(row).collect()
 }
 
 #[cfg(test)]
@@ -210,10 +209,10 @@ mod tests {
 
     #[test]
     fn numbers_that_are_not_there_yet_are_dashes() {
-        for preset in preset::all().iter().filter(|p| p.case.group != Group::Rule) {
-            let live = Live { case: preset.case, reports: [None, None] };
-            assert_eq!(numbers(preset.case, &live).len(), preset.case.published.len(), "{}", preset.name);
-            assert!(checks(preset.case, &live).iter().all(|row| row.cells[4].text == "–"), "{}", preset.name);
+        for case in all_cases().iter().filter(|case| case.group != Group::Rule) {
+            let live = Live { case, reports: [None, None] };
+            assert_eq!(numbers(case, &live).len(), case.published.len(), "{}", case.name);
+            assert!(checks(case, &live).iter().all(|row| row.cells[4].text == "–"), "{}", case.name);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::control::{Choice, text};
 use crate::preset;
 use crate::session::Session;
 use leptos::prelude::*;
+use mqscope_core::cases::cases;
 
 /// Caption of a job that is no preset's.
 const OWN: &str = "The machine, the disks and the two policies are those of the scenario; the job is the one in the \
@@ -36,7 +37,7 @@ pub fn Intro() -> impl IntoView {
 #[component]
 pub fn PresetChoice() -> impl IntoView {
     let session = Session::here();
-    let options = preset::all().iter().map(|p| (p.name.into(), p.title.into())).collect();
+    let options = cases().iter().map(|case| (case.name.clone(), case.title.clone())).collect();
     let choose = Callback::new(move |name: String| {
         session.load_preset(&name);
         // To the stage: off screen it would not move.
