@@ -3,7 +3,7 @@
 use crate::config::Theme;
 use crate::panel::{
     Announcer, Cases, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro,
-    KeySheet, Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
+    KeySheet, Notices, PolicyPanel, Stage, Transport, TwinsPanel, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -88,6 +88,7 @@ pub fn App() -> impl IntoView {
                     <Inspector />
                 </div>
             </div>
+            <TwinsPanel />
             <Charts />
             <Cases />
             <Figures />

@@ -21,6 +21,7 @@ pub mod preset;
 pub mod scene;
 pub mod session;
 pub mod sysfs;
+pub mod twins;
 pub mod url;
 pub mod words;
 

@@ -12,9 +12,10 @@ pub use frames::Painter;
 
 use crate::config::{Config, Side, Theme, View};
 use crate::job::Reading;
-use crate::numbers::{Numbers, Run};
+use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
 use crate::scene::Spot;
+use crate::twins::Account;
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
 use leptos::prelude::*;
 use mqscope_core::event::RqId;
@@ -67,6 +68,8 @@ pub struct Session {
     pub said: RwSignal<String>,
     /// Numbers of both policies over the whole run.
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
+    /// Where the two runs part, as far as it is known.
+    pub twins: RwSignal<Option<Arc<Account>>>,
     /// The reader wants less motion: nothing plays by itself.
     calm: Signal<bool>,
     local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
@@ -78,6 +81,9 @@ struct Local {
     base: Option<Scenario>,
     players: [Option<Player>; 2],
     runs: [Option<Run>; 2],
+    /// Both runs are to be compared, or being compared.
+    twin_due: bool,
+    twin: Option<TwinRun>,
     run_timer: bool,
     /// The run on the stage is not known to its end yet.
     unexplored: bool,
@@ -116,6 +122,7 @@ impl Session {
             notices: RwSignal::new(Vec::new()),
             said: RwSignal::new(String::new()),
             numbers: [RwSignal::new(None), RwSignal::new(None)],
+            twins: RwSignal::new(None),
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
@@ -207,6 +214,22 @@ impl Session {
         self.with_player_mut(|p| p.seek(ns.min(end)));
         self.with_local(|l| l.stepped = false);
         self.moved();
+    }
+
+    /// Moves the playhead to event number `event`, which happens at `t_ns`, and stands behind it.
+    pub fn go_to(&self, t_ns: u64, event: u64) {
+        self.with_player_mut(|p| {
+            p.set_playing(false);
+            p.go_to_event(event);
+        });
+        self.playing.set(false);
+        let found = self.with_player(|p| p.position() == event && p.now_ns() == t_ns);
+        self.with_local(|l| l.stepped = found == Some(true));
+        if found != Some(true) {
+            self.with_player_mut(|p| p.seek(t_ns));
+        }
+        self.moved();
+        self.say_last_event();
     }
 
     /// Moves the playhead by so many ns.

@@ -24,6 +24,7 @@ mod stage;
 mod table;
 mod timeline;
 mod transport;
+mod twins;
 mod workload;
 
 pub use cases::Cases;
@@ -41,4 +42,5 @@ pub use notices::{Announcer, Notices};
 pub use policy::PolicyPanel;
 pub use stage::Stage;
 pub use transport::Transport;
+pub use twins::TwinsPanel;
 pub use workload::Workload;

@@ -71,6 +71,7 @@ impl Session {
             l.painter = None;
             l.players = [None, None];
             l.runs = [None, None];
+            (l.twin, l.twin_due) = (None, false);
         });
     }
 
