@@ -229,6 +229,8 @@ pub struct View {
     pub playing: bool,
     /// Selected request.
     pub selected: Option<u32>,
+    /// Whether both policies are on the stage.
+    pub both: bool,
     /// Colours.
     pub theme: Theme,
 }

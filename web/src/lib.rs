@@ -23,6 +23,7 @@ pub mod session;
 pub mod sysfs;
 pub mod twins;
 pub mod url;
+pub mod why;
 pub mod words;
 
 use wasm_bindgen::prelude::*;

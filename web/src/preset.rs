@@ -141,6 +141,7 @@ impl Preset {
             speed,
             playing: true,
             selected: None,
+            both: false,
             theme: Theme::Auto,
         }
     }

@@ -46,6 +46,8 @@ pub struct Session {
     pub draft: RwSignal<String>,
     /// Policy on the stage.
     pub side: RwSignal<Side>,
+    /// Both policies are on the stage, at the same time of the run.
+    pub both: RwSignal<bool>,
     /// Simulated ns per second on the wall.
     pub speed: RwSignal<f64>,
     /// Whether it plays.
@@ -97,6 +99,12 @@ struct Local {
     /// The scheduler's panel is in view: time goes on for it too.
     inside_shown: bool,
     painter: Option<Painter>,
+    /// Draws the other policy, where both are on the stage.
+    twin_painter: Option<Painter>,
+    /// The other has not come to the moment of the one on the stage yet.
+    twin_behind: bool,
+    /// Jumps of the player on the stage that the other has followed.
+    twin_jumps: u64,
     last_link: String,
     /// The playhead stands where a step has left it.
     stepped: bool,
@@ -111,6 +119,7 @@ impl Session {
             reading: RwSignal::new(Reading::default()),
             draft: RwSignal::new(String::new()),
             side: RwSignal::new(read.view.side),
+            both: RwSignal::new(read.view.both),
             speed: RwSignal::new(read.view.speed),
             playing: RwSignal::new(false),
             selected: RwSignal::new(None),
@@ -148,6 +157,7 @@ impl Session {
             speed: self.speed.get_untracked(),
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
+            both: self.both.get_untracked(),
             theme: self.theme.get_untracked(),
         }
     }
@@ -235,6 +245,23 @@ impl Session {
     /// Moves the playhead by so many ns.
     pub fn seek_by(&self, delta_ns: i64) {
         self.seek(self.frame.get_untracked().now_ns.saturating_add_signed(delta_ns));
+    }
+
+    /// To the next mark of the timeline (merge, lock queue, tag wait, refusal), or the one before.
+    pub fn seek_mark(&self, forward: bool) {
+        let mark = self.with_player(|p| p.timeline().mark_from(p.now_ns(), forward));
+        match mark.flatten() {
+            Some(mark) => {
+                self.set_playing(false);
+                self.seek(mark.at_ns);
+                self.said.set(format!("{}: {}", crate::words::moment(mark.at_ns), mark.kind.words()));
+            }
+            None => self.said.set(String::from(if forward {
+                "There is no mark after this moment in the part of the run that is known."
+            } else {
+                "There is no mark before this moment."
+            })),
+        }
     }
 
     /// One event on.
@@ -338,6 +365,12 @@ impl Session {
         self.side.set(side);
         self.build(side, now);
         self.with_player_mut(|p| p.set_playing(playing));
+        self.moved();
+    }
+
+    /// Puts both policies on the stage, or only one.
+    pub fn set_both(&self, both: bool) {
+        self.both.set(both);
         self.moved();
     }
 

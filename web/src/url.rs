@@ -153,6 +153,9 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
     if view.side != Side::A {
         push("side", "b");
     }
+    if view.both {
+        push("both", "1");
+    }
     push("t", &words::exact_span(view.t_ns));
     if let Some(event) = view.event {
         push("event", &event.to_string());
@@ -287,6 +290,7 @@ impl Reader {
             "side" => {
                 self.view.side = if one_of(value, ["a", "b"].into_iter())? == "b" { Side::B } else { Side::A }
             }
+            "both" => self.view.both = one_of(value, ["0", "1"].into_iter())? == "1",
             "t" => self.view.t_ns = time(value)?,
             "event" => self.view.event = Some(number(value, 1, u64::MAX)?),
             "speed" => self.view.speed = (time(value)? as f64).clamp(SPEED_RANGE.0, SPEED_RANGE.1),
@@ -376,6 +380,7 @@ mod tests {
             speed: 300.0,
             playing: false,
             selected: Some(17),
+            both: true,
             theme: Theme::Dark,
         };
         let same = again(&config, &view);
@@ -401,6 +406,7 @@ mod tests {
             "depth=0",
             "rq=x",
             "theme=pink",
+            "both=perhaps",
             "var=x",
             "wat",
             "device=floppy",

@@ -26,6 +26,8 @@ const KEYS: &[(&str, &str)] = &[
     ("↑ ↓", "faster, slower"),
     ("Home End", "to the start, to the end"),
     ("a b", "policy A or B on the stage"),
+    ("t", "both together, or one again"),
+    ("[ ]", "to the mark before, to the next mark"),
     ("?", "this sheet"),
 ];
 
@@ -78,6 +80,9 @@ pub fn use_keys(session: Session, open_sheet: Callback<()>) {
             "n" => session.select_next(),
             "a" => session.show(Side::A),
             "b" => session.show(Side::B),
+            "t" => session.set_both(!session.both.get_untracked()),
+            "[" => session.seek_mark(false),
+            "]" => session.seek_mark(true),
             "?" => open_sheet.run(()),
             "Escape" if session.selected.get_untracked().is_some() => session.select(None),
             "ArrowLeft" => session.seek_by(-half.max(1)),

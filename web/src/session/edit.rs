@@ -38,6 +38,7 @@ impl Session {
         self.reading.set(reading);
         self.config.set(config);
         self.side.set(view.side);
+        self.both.set(view.both);
         self.theme.set(view.theme);
         self.selected.set(view.selected);
         self.with_local(|l| l.stepped = false);
