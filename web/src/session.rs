@@ -16,6 +16,7 @@ use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
 use crate::scene::Spot;
 use crate::twins::Account;
+use crate::why::Question;
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
 use leptos::prelude::*;
 use mqscope_core::event::RqId;
@@ -72,6 +73,8 @@ pub struct Session {
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
     /// Where the two runs part, as far as it is known.
     pub twins: RwSignal<Option<Arc<Account>>>,
+    /// What the selected request's latency would have been without one cause, as far as it is known.
+    pub why: RwSignal<Option<Question>>,
     /// The reader wants less motion: nothing plays by itself.
     calm: Signal<bool>,
     local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
@@ -132,6 +135,7 @@ impl Session {
             said: RwSignal::new(String::new()),
             numbers: [RwSignal::new(None), RwSignal::new(None)],
             twins: RwSignal::new(None),
+            why: RwSignal::new(None),
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
@@ -332,6 +336,7 @@ impl Session {
     /// Selects a request, or none.
     pub fn select(&self, rq: Option<RqId>) {
         self.selected.set(rq);
+        self.why.set(None);
         self.moved();
     }
 
