@@ -3,7 +3,7 @@
 use crate::config::Theme;
 use crate::panel::{
     Announcer, Cases, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro,
-    KeySheet, Notices, PolicyPanel, Stage, Transport, TwinsPanel, Workload, use_keys,
+    Keep, KeySheet, Lamps, Notices, PolicyPanel, Stage, Transport, TwinsPanel, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -93,10 +93,12 @@ pub fn App() -> impl IntoView {
             <Cases />
             <Figures />
             <Contention />
+            <Lamps />
             <div class="pair">
                 <Workload />
                 <EventLog />
             </div>
+            <Keep />
             <Announcer />
         </main>
         <footer class="foot">

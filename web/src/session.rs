@@ -5,12 +5,13 @@
 
 mod edit;
 mod frames;
+mod keep;
 mod link;
 mod runs;
 
 pub use frames::Painter;
 
-use crate::config::{Config, Side, Theme, View};
+use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::job::Reading;
 use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
@@ -47,6 +48,8 @@ pub struct Session {
     pub draft: RwSignal<String>,
     /// Policy on the stage.
     pub side: RwSignal<Side>,
+    /// Moments kept, in order of time.
+    pub bookmarks: RwSignal<Vec<Bookmark>>,
     /// Both policies are on the stage, at the same time of the run.
     pub both: RwSignal<bool>,
     /// Simulated ns per second on the wall.
@@ -122,6 +125,7 @@ impl Session {
             reading: RwSignal::new(Reading::default()),
             draft: RwSignal::new(String::new()),
             side: RwSignal::new(read.view.side),
+            bookmarks: RwSignal::new(read.view.bookmarks.clone()),
             both: RwSignal::new(read.view.both),
             speed: RwSignal::new(read.view.speed),
             playing: RwSignal::new(false),
@@ -162,8 +166,20 @@ impl Session {
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
             both: self.both.get_untracked(),
+            bookmarks: self.bookmarks.get_untracked(),
             theme: self.theme.get_untracked(),
         }
+    }
+
+    /// How many CPUs have tasks of the workload.
+    pub fn tasks(&self) -> u32 {
+        let cpus = self.with_player(|p| {
+            let mut cpus: Vec<_> = p.topology().tasks.iter().map(|t| t.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            cpus.len() as u32
+        });
+        cpus.unwrap_or(0)
     }
 
     /// Reads from the player on the stage; `None` while there is none. Tracks nothing: read [`Session::beat`] for that.

@@ -84,6 +84,7 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
         let row = ROWS.iter().find(|r| r.name == rules.read().kernel);
         row.map(|r| format!("Covers {}.", r.covers)).unwrap_or_default()
     };
+    let place = move || ROWS.iter().position(|r| r.name == rules.read().kernel).unwrap_or(0);
     let kernels = ROWS.iter().map(|r| (r.name.to_string(), r.name.to_string())).collect();
     view! {
         <Setting id="kernel".into() label="Kernel".into() help=text(covers) changed=state(|| false)>
@@ -93,6 +94,21 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                 options=kernels
                 value=text(move || rules.read().kernel.clone())
                 on=Callback::new(move |name: String| session.set_kernel(&name))
+            />
+            <input
+                type="range"
+                class="time-machine"
+                aria-label="Kernel time machine: from single queue to today"
+                min="0"
+                max=(ROWS.len() - 1).to_string()
+                prop:value=text(move || place().to_string())
+                aria-valuetext=text(move || format!("kernel {}", rules.read().kernel))
+                on:change:target=move |e| {
+                    let row = e.target().value().parse::<usize>().ok().and_then(|i| ROWS.get(i));
+                    if let Some(row) = row {
+                        session.set_kernel(row.name);
+                    }
+                }
             />
         </Setting>
     }

@@ -21,6 +21,7 @@ use crate::scene::Scene;
 use checkpoint::Checkpoints;
 use cursor::{Change, ChangeAt, Cursor};
 use mqscope_core::Sim;
+use mqscope_core::check::{Invariant, Violation};
 use mqscope_core::device::DeviceView;
 use mqscope_core::event::{BioId, Event, Kind};
 use mqscope_core::kernel::Knobs;
@@ -299,6 +300,11 @@ impl Player {
     /// The inside of a disk's device at the playhead; `None` where there is nothing to see.
     pub fn device_view(&self, queue: u16) -> Option<DeviceView> {
         self.head.sim.device_view_at(queue, self.now_ns())
+    }
+
+    /// The first time that an invariant did not hold, up to where the simulation stands.
+    pub fn violation(&self, invariant: Invariant) -> Option<&Violation> {
+        self.head.sim.violations().iter().find(|v| v.invariant == invariant)
     }
 
     /// Policy in force at the playhead.
