@@ -243,7 +243,9 @@ impl Sim {
     /// Changes a cost of the machine from now on, ns; false if no cost is called so. For questions of the kind: what if it
     /// were free?
     pub fn set_cost(&mut self, name: &str, ns: u32) -> bool {
-        self.costs.by_name(name).map(|cost| *cost = ns.min(crate::setup::COST_MAX)).is_some()
+        let known = self.costs.by_name(name).map(|cost| *cost = ns.min(crate::setup::COST_MAX)).is_some();
+        self.objects.set_distances(&self.cpus, &self.costs);
+        known
     }
 
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).

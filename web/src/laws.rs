@@ -23,7 +23,7 @@ pub struct Law {
 pub fn laws(report: &Report, task_cpus: u32) -> Vec<Law> {
     let mut laws: Vec<Law> = report.queues.iter().map(little).collect();
     let utilisation = |q: &QueueReport| Law {
-        name: format!("Utilisation law at {}: busy × mean size ÷ time", q.name),
+        name: format!("Utilisation of {}", q.name),
         says: words::percent(q.utilisation),
         note: match q.utilisation {
             u if u >= FULL && q.in_flight > 2.0 => format!(
@@ -43,7 +43,7 @@ fn little(q: &QueueReport) -> Law {
     let product = q.requests_per_s * q.await_ns / 1e9;
     let off = if q.aqu_sz > 0.0 { product / q.aqu_sz - 1.0 } else { 0.0 };
     Law {
-        name: format!("Little's law at {}: requests/s × await = aqu-sz", q.name),
+        name: format!("Little's law at {}: rate × await = aqu-sz", q.name),
         says: format!("{} = {}", words::short(product), words::short(q.aqu_sz)),
         note: if off.abs() <= LITTLE_TOLERANCE {
             String::new()

@@ -48,6 +48,10 @@ pub struct Session {
     pub draft: RwSignal<String>,
     /// Policy on the stage.
     pub side: RwSignal<Side>,
+    /// Large type, and a clicker's keys step.
+    pub presenter: RwSignal<bool>,
+    /// Stop of the tour; `None` while there is none.
+    pub tour: RwSignal<Option<usize>>,
     /// Moments kept, in order of time.
     pub bookmarks: RwSignal<Vec<Bookmark>>,
     /// Both policies are on the stage, at the same time of the run.
@@ -125,6 +129,8 @@ impl Session {
             reading: RwSignal::new(Reading::default()),
             draft: RwSignal::new(String::new()),
             side: RwSignal::new(read.view.side),
+            presenter: RwSignal::new(false),
+            tour: RwSignal::new(None),
             bookmarks: RwSignal::new(read.view.bookmarks.clone()),
             both: RwSignal::new(read.view.both),
             speed: RwSignal::new(read.view.speed),

@@ -30,6 +30,7 @@ const KEYS: &[(&str, &str)] = &[
     ("a b", "policy A or B on the stage"),
     ("t", "both together, or one again"),
     ("[ ]", "to the mark before, to the next mark"),
+    ("p", "presenter: large type; a clicker's page keys step"),
     ("?", "this sheet"),
 ];
 
@@ -81,6 +82,9 @@ pub fn use_keys(session: Session, open_sheet: Callback<()>) {
             "s" => session.step_stage(),
             "n" => session.select_next(),
             "w" => session.ask_why(),
+            "p" => session.presenter.update(|on| *on = !*on),
+            "PageDown" if session.presenter.get_untracked() => session.step_event(),
+            "PageUp" if session.presenter.get_untracked() => session.step_back(),
             "m" => _ = session.bookmark(""),
             "a" => session.show(Side::A),
             "b" => session.show(Side::B),

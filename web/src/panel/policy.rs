@@ -95,10 +95,12 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                 value=text(move || rules.read().kernel.clone())
                 on=Callback::new(move |name: String| session.set_kernel(&name))
             />
+        </Setting>
+        <p class="field time-machine">
+            <label for="time-machine">"Kernel time machine: from single queue to today"</label>
             <input
+                id="time-machine"
                 type="range"
-                class="time-machine"
-                aria-label="Kernel time machine: from single queue to today"
                 min="0"
                 max=(ROWS.len() - 1).to_string()
                 prop:value=text(move || place().to_string())
@@ -110,7 +112,7 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                     }
                 }
             />
-        </Setting>
+        </p>
     }
 }
 
