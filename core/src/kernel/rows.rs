@@ -27,6 +27,7 @@ const K4_4: Knobs = Knobs {
     plug_sort: PlugSort::Always,
     plug_merge: PlugMerge::All,
     plug_gather: false,
+    plug_groups_reversed: false,
     full_plug: FullPlug::SingleQueue,
     limited_plug: true,
     limited_plug_traced: false,
@@ -244,16 +245,20 @@ const K5_17: Knobs = Knobs {
     ..K5_14
 };
 
-/// Plugs of several queues are told apart; runs of an elevator have an end.
-const K6_1: Knobs = Knobs {
+/// Plugs of several queues are told apart, at the price of their order; runs of an elevator have an end.
+const K6_0: Knobs = Knobs {
     plug_merge: PlugMerge::Newest,
     plug_gather: true,
+    plug_groups_reversed: true,
     elevator_run_bounded: true,
     delay_skips_pending: true,
     fadvise_skips_congested: false,
-    deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_17
 };
+
+/// Its stable releases put the order of the plug right.
+const K6_1: Knobs =
+    Knobs { plug_groups_reversed: false, deadline_async_depth: DeadlineDepth::PreviousNrRequests, ..K6_0 };
 
 /// Tag wake-ups are counted; mq-deadline remembers positions.
 const K6_6: Knobs = Knobs {
@@ -310,7 +315,8 @@ pub const ROWS: &[Row] = &[
     Row { name: "5.12", covers: "5.12.0", io_uring: true, knobs: K5_12 },
     Row { name: "5.14", covers: "5.14, read in its rc5; 5.13 was not read", io_uring: true, knobs: K5_14 },
     Row { name: "5.17", covers: "5.17; 5.16 was not read", io_uring: true, knobs: K5_17 },
-    Row { name: "6.1", covers: "6.0 and 6.1, as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
+    Row { name: "6.0", covers: "6.0, and 6.1 and 6.2 as first released", io_uring: true, knobs: K6_0 },
+    Row { name: "6.1", covers: "6.1 as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
     Row { name: "6.6", covers: "6.6 to 6.8", io_uring: true, knobs: K6_6 },
     Row { name: "6.12", covers: "6.12; 6.9 to 6.11 were not read", io_uring: true, knobs: K6_12 },
     Row { name: "6.13", covers: "6.13 to 6.15; by reports, not read", io_uring: true, knobs: K6_13 },
