@@ -18,7 +18,7 @@ impl Policy {
 
 impl Scheduler for Policy {
     fn locking(&self) -> Locking {
-        Locking::LEGACY
+        Locking { lists: Lists::DEADLINE, ..Locking::LEGACY }
     }
 
     fn insert(&mut self, cx: Cx<'_>, rq: SchedRq, at_head: bool, _out: &mut Out) {

@@ -131,6 +131,11 @@ impl Deadline {
         }
     }
 
+    /// Whether completions are counted, in the line of the lists, for the sake of ageing (`struct io_stats_per_prio`).
+    pub(crate) fn counts_completions(&self) -> bool {
+        self.prio == DeadlinePrio::Ageing
+    }
+
     fn class_of(&self, rq: &SchedRq) -> usize {
         match (self.prio, rq.prio.class) {
             (DeadlinePrio::Ignored, _) | (_, PrioClass::None | PrioClass::Be) => BEST_EFFORT,

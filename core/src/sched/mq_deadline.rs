@@ -45,6 +45,7 @@ impl Scheduler for Policy {
             completion: false,
             queue_lock: false,
             lines: &[],
+            lists: Lists { counts_completions: self.core.counts_completions(), ..Lists::DEADLINE },
         }
     }
 

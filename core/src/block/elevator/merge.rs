@@ -41,6 +41,8 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(frame(2, false)) } else { Flow::Spin(frame(2, false)) }
             }
             2 => {
+                let lock = self.insert_lock(q, h, c as u16);
+                self.search_lists(c, q, lock);
                 let found = self.elv_merge(c, q, bio);
                 if let Some((rq, _)) = found {
                     self.unhash(rq);

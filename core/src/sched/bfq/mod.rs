@@ -232,6 +232,15 @@ impl Scheduler for Policy {
             completion: true,
             queue_lock: true,
             lines: &[],
+            // bfq_data, the bfq_queue of the process and its entity in the service tree, each found through the one before.
+            lists: Lists {
+                merge: 2,
+                insert: 4,
+                dispatch: 5,
+                completion: 3,
+                sorted: true,
+                counts_completions: false,
+            },
         }
     }
 
