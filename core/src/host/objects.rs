@@ -317,6 +317,26 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_as_far_as_the_caches_are_apart() {
+        let distances = |machine: &str, pairs: &[(u16, u16)]| -> Vec<u32> {
+            let scenario = Scenario {
+                machine: machine.into(),
+                devices: vec![DeviceConfig::new("disk0", "null")],
+                workload: Workload::Jobs(vec![JobSpec::default()]),
+                ..Scenario::default()
+            };
+            let sim = Sim::new(&scenario).expect("the scenario is valid");
+            pairs.iter().map(|&(a, b)| sim.objects.transfer(a, b)).collect()
+        };
+        // Second threads come after all cores: 16 is the sibling of 0; cores 8 to 15 are the other die.
+        assert_eq!(
+            distances("desktop-32", &[(0, 0), (0, 16), (0, 7), (0, 23), (0, 8), (7, 31)]),
+            [0, 5, 18, 18, 68, 68]
+        );
+        assert_eq!(distances("xeon-gold-6242-2s", &[(0, 32), (0, 15), (0, 16)]), [7, 48, 136]);
+    }
+
+    #[test]
     fn a_shared_counter_saturates_at_one_transfer_and_one_operation() {
         // 48 + 7 and 136 + 7 ns; the rounded ceilings are 20 M and 7 M a second.
         let near =

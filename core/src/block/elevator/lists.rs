@@ -56,3 +56,67 @@ impl Sim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::report::Report;
+    use crate::scenario::{DeviceConfig, Scenario};
+    use crate::sim::Sim;
+    use crate::workload::{Engine, JobSpec, Pattern, Workload};
+
+    fn reads(scheduler: &str, cpus: &[u16]) -> Report {
+        let job = JobSpec {
+            engine: Engine::IoUring,
+            pattern: Pattern::Random,
+            iodepth: 4,
+            numjobs: cpus.len() as u32,
+            cpus_allowed: Some(cpus.to_vec()),
+            cpus_split: true,
+            time_based: true,
+            ..JobSpec::default()
+        };
+        let scenario = Scenario {
+            machine: "desktop".into(),
+            kernel: "6.1".into(),
+            duration_ns: 2_000_000,
+            devices: vec![DeviceConfig { scheduler: scheduler.into(), ..DeviceConfig::new("disk0", "null") }],
+            workload: Workload::Jobs(vec![job]),
+            set: [("dio_plug".into(), "all".into())].into(),
+            ..Scenario::default()
+        };
+        let mut sim = Sim::new(&scenario).expect("the scenario is valid");
+        sim.run();
+        sim.report()
+    }
+
+    /// Lines that were fetched from another CPU for an I/O.
+    fn fetched(report: &Report, class: &str) -> f64 {
+        let of = report.objects.iter().filter(|o| o.class == class);
+        of.map(|o| o.transfers as f64).sum::<f64>() / (report.total.iops * 0.002)
+    }
+
+    #[test]
+    fn a_lock_that_changes_its_cpu_brings_what_it_protects() {
+        for (scheduler, lock) in [("mq-deadline", "dd->lock"), ("bfq", "bfqd->lock")] {
+            let class = format!("lists under {lock}");
+            assert_eq!(
+                fetched(&reads(scheduler, &[0]), &class),
+                0.0,
+                "{scheduler}: one CPU finds all at home"
+            );
+            let two = reads(scheduler, &[0, 1]);
+            assert!(fetched(&two, &class) > 1.0, "{scheduler}: {}", fetched(&two, &class));
+        }
+    }
+
+    #[test]
+    fn what_a_sibling_thread_changed_is_nearer() {
+        let lost = |cpus: &[u16]| -> f64 {
+            let report = reads("mq-deadline", cpus);
+            let lists = report.objects.iter().find(|o| o.class == "lists under dd->lock");
+            lists.map_or(0.0, |o| o.lost_ns as f64 / report.total.iops)
+        };
+        // CPU 8 is the second thread of core 0.
+        assert!(lost(&[0, 8]) < lost(&[0, 1]), "{} and {}", lost(&[0, 8]), lost(&[0, 1]));
+    }
+}
