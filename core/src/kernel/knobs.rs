@@ -183,6 +183,9 @@ knobs! {
     @ "Tags"
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
     batch_tags: bool,
+    /// A search in vain takes a lock in each word of the bitmap, to look for bits that were freed but not yet put back
+    /// (sbitmap_deferred_clear: swap_lock, 5.0 to 5.10).
+    tag_scan_locks: bool,
     /// An active queue of a shared tag set may take depth / active queues of it (hctx_may_queue, in all kernels; without:
     /// patch of May 2024).
     tag_fairness: bool,

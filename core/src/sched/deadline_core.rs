@@ -377,6 +377,11 @@ impl Deadline {
         (sector == bio.end()).then_some(slot)
     }
 
+    /// Requests in the tree of this direction and class.
+    pub(crate) fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.classes[self.class_of(rq)].lanes[Dir::of(rq) as usize].sort_list.len()
+    }
+
     /// `elv_rb_former_request`.
     pub(crate) fn former(&self, slot: u32) -> Option<u32> {
         let Place::Queued { key, .. } = self.entry(slot).place else { return None };

@@ -148,16 +148,14 @@ pub(crate) struct Locking {
 /// at the same time counts once. All are estimates from the source, given with their range in `docs/costs.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lists {
-    /// Looking for something to merge with.
+    /// Looking for something to merge with, besides the tree ([`Scheduler::tree_len`]).
     pub merge: u32,
-    /// The first insertion under the lock.
+    /// The first insertion under the lock, besides the tree.
     pub insert: u32,
     /// Dispatch, with the neighbours of the request and without its own lines.
     pub dispatch: u32,
     /// Completion, if it takes the lock.
     pub completion: u32,
-    /// Merging and insertion also walk down a tree of the queued requests.
-    pub sorted: bool,
     /// A completion counts itself in the line of the lists without the lock (dd_finish_request, 5.16+).
     pub counts_completions: bool,
 }
@@ -166,10 +164,10 @@ impl Lists {
     /// Of the deadline elevators: the FIFO lists and the counters beside them, a neighbour in the FIFO, in the tree and in
     /// the hash; `struct deadline_data` of 6.1 is six lines.
     pub(crate) const DEADLINE: Self =
-        Self { merge: 1, insert: 2, dispatch: 3, completion: 0, sorted: true, counts_completions: false };
+        Self { merge: 1, insert: 2, dispatch: 3, completion: 0, counts_completions: false };
     /// Of a plain list.
     pub(crate) const PLAIN: Self =
-        Self { merge: 1, insert: 1, dispatch: 2, completion: 0, sorted: false, counts_completions: false };
+        Self { merge: 1, insert: 1, dispatch: 2, completion: 0, counts_completions: false };
 }
 
 impl Locking {
@@ -302,6 +300,11 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     /// A queued request that starts where `bio` ends, for a front merge (`request_merge`).
     fn front(&self, _cx: Cx<'_>, _bio: &SchedRq) -> Option<u32> {
         None
+    }
+
+    /// Requests in the tree in which a bio or request like this one is searched for a front merge, and sorted; 0: no tree.
+    fn tree_len(&self, _rq: &SchedRq) -> usize {
+        0
     }
 
     /// The queued neighbours of a request in sector order (`elv_former_request`, `elv_latter_request`).

@@ -93,6 +93,10 @@ impl Scheduler for Policy {
         self.core.front(bio)
     }
 
+    fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.core.tree_len(rq)
+    }
+
     fn former(&self, slot: u32) -> Option<u32> {
         self.core.former(slot)
     }

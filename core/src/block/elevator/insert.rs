@@ -44,7 +44,7 @@ impl Sim {
                 self.fetch_lists(c, q, from, locking.lists.insert.saturating_sub(1));
                 let mut again = false;
                 while let Some(rq) = self.lists[list].pop_front() {
-                    self.walk_lists(c, q, from, std::mem::replace(&mut again, true));
+                    self.walk_lists(c, rq, from, std::mem::replace(&mut again, true));
                     self.elv_insert_one(c, rq, false);
                     if locking.insert_each {
                         break;
@@ -101,7 +101,7 @@ impl Sim {
         let mut again = false;
         while let Some(rq) = self.elevator(q).waiting.pop_front() {
             self.fetch_struct_request(c, rq);
-            self.walk_lists(c, q, from, std::mem::replace(&mut again, true));
+            self.walk_lists(c, rq, from, std::mem::replace(&mut again, true));
             self.elv_insert_one(c, rq, false);
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::event::{CpuId, HctxId, ObjectId, QueueId};
 use crate::host::NO_CPU;
-use crate::sched::Merging;
+use crate::sched::{Merging, SchedRq};
 use crate::sim::Sim;
 
 impl Sim {
@@ -26,24 +26,30 @@ impl Sim {
         }
     }
 
-    /// Walks down the tree of the queued requests, each a line that another CPU wrote. `again`: for a further request under
-    /// the same lock, which finds the upper half here.
-    pub(in crate::block) fn walk_lists(&mut self, c: usize, q: QueueId, from: CpuId, again: bool) {
-        if !self.locking(q).lists.sorted {
-            return;
-        }
-        let height = (self.elevator(q).ends.len() as u32 + 1).ilog2();
+    /// Walks down the tree of queued requests to the place of one that will be inserted, each a line that another CPU wrote.
+    /// `again`: for a further request under the same lock, which finds the upper half here.
+    pub(in crate::block) fn walk_lists(&mut self, c: usize, rq: u32, from: CpuId, again: bool) {
+        let (q, entry) = (self.rqs[rq].queue, self.sched_rq(rq));
+        let height = self.tree_height(q, &entry);
         self.fetch_lists(c, q, from, if again { height / 2 } else { height });
     }
 
-    /// A search for something that a bio may join, under `lock`.
-    pub(in crate::block) fn search_lists(&mut self, c: usize, q: QueueId, lock: ObjectId) {
+    fn tree_height(&self, q: QueueId, rq: &SchedRq) -> u32 {
+        let len = self.ask(q, |sched, _| sched.tree_len(rq));
+        (len + 1).ilog2()
+    }
+
+    /// A search for something that `bio` may join, under `lock`.
+    pub(in crate::block) fn search_lists(&mut self, c: usize, bio: u32, lock: ObjectId) {
+        let q = self.bios[bio].queue;
         let from = self.open_lists(c, q, lock);
         let lists = self.locking(q).lists;
         self.fetch_lists(c, q, from, lists.merge.saturating_sub(1));
         // With nomerges 1 only the last merge is looked at.
         if self.elevator(q).sched.merging() == Merging::Hash && self.queues[q as usize].nomerges == 0 {
-            self.walk_lists(c, q, from, false);
+            let probe = self.probe(c, q, bio);
+            let height = self.tree_height(q, &probe);
+            self.fetch_lists(c, q, from, height);
         }
     }
 
