@@ -105,7 +105,7 @@ impl Sim {
                 let (here, there) = (&self.cpus[c], &self.cpus[submitter]);
                 let local = match self.queues[q].rq_affinity {
                     0 => true,
-                    1 => here.socket == there.socket,
+                    1 => here.cache == there.cache,
                     _ => c == submitter,
                 };
                 if !local {

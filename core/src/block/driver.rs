@@ -1,6 +1,6 @@
 //! The drivers' `queue_rq`: null and NVMe here, SCSI in `scsi.rs`.
 
-use crate::block::{Driver, status};
+use crate::block::{Driver, STRUCT_LINES, status};
 use crate::event::{HctxId, Kind, Op};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
@@ -22,11 +22,22 @@ impl Sim {
 
     /// A request handled by another CPU than before brings its own lines along.
     pub(crate) fn fetch_request(&mut self, c: usize, rq: u32) {
+        self.fetch_struct_request(c, rq);
         let r = &mut self.rqs[rq];
         let from = std::mem::replace(&mut r.owner, c as u16);
         if from != c as u16 {
             let queue = &self.queues[r.queue as usize];
-            self.fetch_lines(c, queue.request_line, from, queue.request_lines());
+            self.fetch_lines(c, queue.request_line, from, queue.driver_lines());
+        }
+    }
+
+    /// Those of struct request alone: what a scheduler links, and unlinks, under its lock.
+    pub(crate) fn fetch_struct_request(&mut self, c: usize, rq: u32) {
+        let r = &mut self.rqs[rq];
+        let from = std::mem::replace(&mut r.struct_owner, c as u16);
+        if from != c as u16 {
+            let line = self.queues[r.queue as usize].request_line;
+            self.fetch_lines(c, line, from, STRUCT_LINES);
         }
     }
 

@@ -247,6 +247,7 @@ impl Sim {
             q_ns: now,
             g_ns: now,
             issue_cpu: c as u16,
+            struct_owner: c as u16,
             owner: c as u16,
             ..Request::default()
         };

@@ -140,7 +140,9 @@ pub(crate) struct Request {
     pub d_ns: u64,
     /// CPU that issued it.
     pub issue_cpu: u16,
-    /// CPU in whose cache its own lines are.
+    /// CPU in whose cache its struct request is.
+    pub struct_owner: u16,
+    /// CPU in whose cache what its driver keeps for it is.
     pub owner: u16,
     /// Holds the LUN's budget already.
     pub has_budget: bool,
@@ -370,15 +372,17 @@ pub(crate) struct Queue {
     pub request_line: ObjectId,
 }
 
+/// Cache lines of struct request with its bio that its next handler has to fetch (estimated).
+pub(crate) const STRUCT_LINES: u32 = 2;
+
 impl Queue {
-    /// Cache lines of a request and its driver command that its next handler has to fetch: struct request with its bio,
-    /// and what the driver keeps for it (scsi_cmnd, the adapter's command) [E 2-8 for SCSI].
-    pub(crate) fn request_lines(&self) -> u32 {
+    /// Cache lines that the driver keeps for a request and its next handler has to fetch (scsi_cmnd, the adapter's
+    /// command), besides those of the request itself, [`STRUCT_LINES`] (estimated, 2 to 8 in all for SCSI).
+    pub(crate) fn driver_lines(&self) -> u32 {
         match self.driver {
-            Driver::Null => 2,
-            Driver::Nvme => 3,
-            Driver::Scsi(_) => 5,
-            Driver::Stacked => 0,
+            Driver::Null | Driver::Stacked => 0,
+            Driver::Nvme => 1,
+            Driver::Scsi(_) => 3,
         }
     }
 

@@ -225,6 +225,11 @@ impl Sim {
                 } else {
                     self.split_end(list, belongs)
                 };
+                if self.knobs.plug_groups_reversed {
+                    // What comes off the top of a stack and joins a tail, and what is put back on another stack.
+                    self.lists[part].make_contiguous().reverse();
+                    self.lists[list].make_contiguous().reverse();
+                }
                 let count = self.lists[part].len() as u32;
                 self.emit(c, Kind::Unplug { queue: q, count, explicit: !from_schedule });
                 if self.has_elevator(q) {

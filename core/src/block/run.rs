@@ -26,6 +26,7 @@ impl Sim {
             return true;
         }
         if self.has_elevator(hctx.queue) {
+            self.look_at_lists(c, h);
             return self.sched_has_work(h);
         }
         let line = hctx.ctx_map_line;

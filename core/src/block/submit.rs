@@ -334,6 +334,7 @@ impl Sim {
             i_ns: 0,
             d_ns: 0,
             issue_cpu: c as u16,
+            struct_owner: c as u16,
             owner: c as u16,
             has_budget: false,
             budget_word: 0,

@@ -67,7 +67,11 @@ impl Sim {
             }
             None => {
                 for word in 0..self.tags[t].words.len() as u32 {
-                    self.read(c, line + word);
+                    if self.knobs.tag_scan_locks {
+                        self.touch(c, line + word);
+                    } else {
+                        self.read(c, line + word);
+                    }
                 }
                 None
             }

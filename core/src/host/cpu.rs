@@ -1,5 +1,6 @@
 //! A CPU and the frames it runs.
 
+use super::Machine;
 use crate::event::Context;
 use std::collections::VecDeque;
 
@@ -243,6 +244,8 @@ pub(crate) struct Grant {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Cpu {
     pub socket: u16,
+    /// Last-level cache, over the machine (`cpus_share_cache`).
+    pub cache: u16,
     pub core: u16,
     /// The context under way, outermost first; empty when idle.
     pub stack: Vec<Frame>,
@@ -284,9 +287,11 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    pub(crate) fn new(socket: u16, core: u16) -> Self {
+    /// A thread of this core of a machine.
+    pub(crate) fn new(machine: &Machine, core: u16) -> Self {
         Self {
-            socket,
+            socket: core / machine.cores_per_socket,
+            cache: core / machine.cores_per_cache,
             core,
             stack: Vec::with_capacity(16),
             current: None,

@@ -25,6 +25,8 @@ pub(crate) struct Object {
     pub copies: u128,
     /// For a lock: who holds it.
     pub holder: CpuId,
+    /// For a lock: who held it before, in whose cache what it protects still is.
+    pub before: CpuId,
     /// For a line: when the last touch is through, ns. For a lock: when it was taken.
     pub since_ns: u64,
     pub waiters: VecDeque<CpuId>,
@@ -50,6 +52,7 @@ impl Objects {
             owner: NO_CPU,
             copies: 0,
             holder: NO_CPU,
+            before: NO_CPU,
             since_ns: 0,
             waiters: VecDeque::new(),
             count: 0,
@@ -66,10 +69,11 @@ impl Objects {
         self.cpus = cpus.len();
         let pairs = cpus.iter().flat_map(|a| cpus.iter().map(move |b| (a, b)));
         self.transfer_ns = pairs
-            .map(|(a, b)| match (a.socket == b.socket, a.core == b.core) {
-                (false, _) => costs.line_remote,
-                (true, false) => costs.line_socket,
-                (true, true) => costs.line_smt,
+            .map(|(a, b)| match (a.socket == b.socket, a.cache == b.cache, a.core == b.core) {
+                (false, ..) => costs.line_remote,
+                (true, false, _) => costs.line_cache,
+                (true, true, false) => costs.line_socket,
+                (true, true, true) => costs.line_smt,
             })
             .collect();
         for c in 0..self.cpus {
@@ -128,6 +132,16 @@ impl Sim {
 
     /// One atomic operation on a shared line.
     pub(crate) fn touch(&mut self, c: usize, id: ObjectId) {
+        self.take_line(c, id, u64::from(self.costs.atomic_local));
+    }
+
+    /// Plain stores to a shared line, whose own time is part of the work around them.
+    pub(crate) fn write(&mut self, c: usize, id: ObjectId) {
+        self.take_line(c, id, 0);
+    }
+
+    /// Takes a line to change it, which takes `local` ns once it is here.
+    fn take_line(&mut self, c: usize, id: ObjectId, local: u64) {
         let (me, mine) = (c as CpuId, 1u128 << c);
         let at = self.now + self.cpus[c].debt;
         let object = &mut self.objects.all[id as usize];
@@ -135,7 +149,6 @@ impl Sim {
         let from = object.owner;
         let others = object.copies & !mine;
         let wait = object.since_ns.saturating_sub(at);
-        let local = u64::from(self.costs.atomic_local);
         object.owner = me;
         object.copies = mine;
         if others == 0 && (from == me || from == NO_CPU) {
@@ -217,6 +230,7 @@ impl Sim {
         let object = &mut self.objects.all[id as usize];
         let from = object.owner;
         object.holder = me;
+        object.before = from;
         object.owner = me;
         let transfer = self.objects.transfer(from, me);
         let object = &mut self.objects.all[id as usize];
@@ -265,6 +279,7 @@ impl Sim {
         waiter.granted = Some(Grant { lock: id, wait_ns, transfer_ns: transfer, from: c as CpuId });
         let object = &mut self.objects.all[id as usize];
         object.holder = w;
+        object.before = object.owner;
         object.owner = w;
         object.since_ns = taken_at;
         object.wait_ns += wait_ns;
@@ -299,6 +314,26 @@ mod tests {
         }
         let end = ready.iter().max().copied().unwrap_or(1);
         (rounds * cpus.len()) as f64 * 1e9 / end as f64
+    }
+
+    #[test]
+    fn a_line_is_as_far_as_the_caches_are_apart() {
+        let distances = |machine: &str, pairs: &[(u16, u16)]| -> Vec<u32> {
+            let scenario = Scenario {
+                machine: machine.into(),
+                devices: vec![DeviceConfig::new("disk0", "null")],
+                workload: Workload::Jobs(vec![JobSpec::default()]),
+                ..Scenario::default()
+            };
+            let sim = Sim::new(&scenario).expect("the scenario is valid");
+            pairs.iter().map(|&(a, b)| sim.objects.transfer(a, b)).collect()
+        };
+        // Second threads come after all cores: 16 is the sibling of 0; cores 8 to 15 are the other die.
+        assert_eq!(
+            distances("desktop-32", &[(0, 0), (0, 16), (0, 7), (0, 23), (0, 8), (7, 31)]),
+            [0, 5, 18, 18, 68, 68]
+        );
+        assert_eq!(distances("xeon-gold-6242-2s", &[(0, 32), (0, 15), (0, 16)]), [7, 48, 136]);
     }
 
     #[test]

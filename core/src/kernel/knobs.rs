@@ -121,6 +121,9 @@ knobs! {
     plug_merge: PlugMerge,
     /// At flush a group gathers all requests of one hctx and ctx, not only neighbours (blk_mq_dispatch_plug_list, 6.1+).
     plug_gather: bool,
+    /// A group that goes to a scheduler or a ctx list joins it newest request first, and what is left of the plug is turned
+    /// round after each group (blk_mq_dispatch_plug_list, 5.17.2 to 6.2; mended in 6.1.21, 6.2.8 and 6.3).
+    plug_groups_reversed: bool,
     /// Who may fill a whole plug (blk_mq_make_request, blk_mq_submit_bio; everyone since 5.16).
     full_plug: FullPlug,
     /// Others hold one request per queue in the plug (the same_queue_rq branch of blk_mq_make_request, until 5.15).
@@ -180,6 +183,9 @@ knobs! {
     @ "Tags"
     /// Tags for a whole announced batch are taken by one atomic (blk_mq_get_tags, 5.16+).
     batch_tags: bool,
+    /// A search in vain takes a lock in each word of the bitmap, to look for bits that were freed but not yet put back
+    /// (sbitmap_deferred_clear: swap_lock, 5.0 to 5.10).
+    tag_scan_locks: bool,
     /// An active queue of a shared tag set may take depth / active queues of it (hctx_may_queue, in all kernels; without:
     /// patch of May 2024).
     tag_fairness: bool,

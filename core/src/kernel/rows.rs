@@ -27,6 +27,7 @@ const K4_4: Knobs = Knobs {
     plug_sort: PlugSort::Always,
     plug_merge: PlugMerge::All,
     plug_gather: false,
+    plug_groups_reversed: false,
     full_plug: FullPlug::SingleQueue,
     limited_plug: true,
     limited_plug_traced: false,
@@ -52,6 +53,7 @@ const K4_4: Knobs = Knobs {
     commit_rqs: false,
     queue_rqs: false,
     batch_tags: false,
+    tag_scan_locks: false,
     tag_fairness: true,
     tag_wake: TagWake::WholeQueue,
     sleep_traced: true,
@@ -169,6 +171,7 @@ const K5_4: Knobs = Knobs {
     aio_plug_above: 2,
     refused_to: RefusedTo::DispatchList,
     requeue_bypass: true,
+    tag_scan_locks: true,
     g_before_tag: false,
     complete_in: CompleteIn::SoftIrq,
     scsi_device_ref: false,
@@ -203,9 +206,12 @@ const K5_10: Knobs = Knobs {
     ..K5_4
 };
 
+/// A full word of a tag bitmap is only read.
+const K5_11: Knobs = Knobs { tag_scan_locks: false, ..K5_10 };
+
 /// Runs of all hctxs are one run for elevators with one lock.
 const K5_12: Knobs =
-    Knobs { ipi_in_softirq: true, single_hctx_dispatch: true, elevator_queued: false, ..K5_10 };
+    Knobs { ipi_in_softirq: true, single_hctx_dispatch: true, elevator_queued: false, ..K5_11 };
 
 /// Elevators and hosts that share tags: one set of sched tags, batches that end with the driver tags.
 const K5_14: Knobs = Knobs {
@@ -244,16 +250,20 @@ const K5_17: Knobs = Knobs {
     ..K5_14
 };
 
-/// Plugs of several queues are told apart; runs of an elevator have an end.
-const K6_1: Knobs = Knobs {
+/// Plugs of several queues are told apart, at the price of their order; runs of an elevator have an end.
+const K6_0: Knobs = Knobs {
     plug_merge: PlugMerge::Newest,
     plug_gather: true,
+    plug_groups_reversed: true,
     elevator_run_bounded: true,
     delay_skips_pending: true,
     fadvise_skips_congested: false,
-    deadline_async_depth: DeadlineDepth::PreviousNrRequests,
     ..K5_17
 };
+
+/// Its stable releases put the order of the plug right.
+const K6_1: Knobs =
+    Knobs { plug_groups_reversed: false, deadline_async_depth: DeadlineDepth::PreviousNrRequests, ..K6_0 };
 
 /// Tag wake-ups are counted; mq-deadline remembers positions.
 const K6_6: Knobs = Knobs {
@@ -305,12 +315,13 @@ pub const ROWS: &[Row] = &[
     Row { name: "4.19", covers: "4.19", io_uring: false, knobs: K4_19 },
     Row { name: "5.4", covers: "5.4.0; 5.5 to 5.9 were not read", io_uring: true, knobs: K5_4 },
     Row { name: "5.10", covers: "5.10.0", io_uring: true, knobs: K5_10 },
-    // Only drivers differ: megaraid_sas offers an hctx for each CPU from 5.11 on.
-    Row { name: "5.11", covers: "5.11; from 5.10 only drivers differ", io_uring: true, knobs: K5_10 },
+    // megaraid_sas offers an hctx for each CPU from 5.11 on.
+    Row { name: "5.11", covers: "5.11", io_uring: true, knobs: K5_11 },
     Row { name: "5.12", covers: "5.12.0", io_uring: true, knobs: K5_12 },
     Row { name: "5.14", covers: "5.14, read in its rc5; 5.13 was not read", io_uring: true, knobs: K5_14 },
     Row { name: "5.17", covers: "5.17; 5.16 was not read", io_uring: true, knobs: K5_17 },
-    Row { name: "6.1", covers: "6.0 and 6.1, as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
+    Row { name: "6.0", covers: "6.0, and 6.1 and 6.2 as first released", io_uring: true, knobs: K6_0 },
+    Row { name: "6.1", covers: "6.1 as recorded on a late 6.1.y", io_uring: true, knobs: K6_1 },
     Row { name: "6.6", covers: "6.6 to 6.8", io_uring: true, knobs: K6_6 },
     Row { name: "6.12", covers: "6.12; 6.9 to 6.11 were not read", io_uring: true, knobs: K6_12 },
     Row { name: "6.13", covers: "6.13 to 6.15; by reports, not read", io_uring: true, knobs: K6_13 },

@@ -1,6 +1,6 @@
 //! Two runs on the same arrivals, compared by their logs: where they part first, and what each I/O gained or lost.
 //!
-//! Random draws belong to an I/O and not to their order ([`crate::engine`]), so the n-th I/O of a task asks for the same
+//! Random draws belong to an I/O and not to their order (`engine/rng.rs`), so the n-th I/O of a task asks for the same
 //! blocks in both runs, whatever the policies do. That is what pairs them here.
 
 use crate::event::{BioId, Event, Kind, QueueId, RqId, TaskId};

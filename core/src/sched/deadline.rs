@@ -18,7 +18,7 @@ impl Policy {
 
 impl Scheduler for Policy {
     fn locking(&self) -> Locking {
-        Locking::LEGACY
+        Locking { lists: Lists::DEADLINE, ..Locking::LEGACY }
     }
 
     fn insert(&mut self, cx: Cx<'_>, rq: SchedRq, at_head: bool, _out: &mut Out) {
@@ -39,6 +39,10 @@ impl Scheduler for Policy {
 
     fn front(&self, _cx: Cx<'_>, bio: &SchedRq) -> Option<u32> {
         self.core.front(bio)
+    }
+
+    fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.core.tree_len(rq)
     }
 
     fn former(&self, slot: u32) -> Option<u32> {

@@ -131,6 +131,11 @@ impl Deadline {
         }
     }
 
+    /// Whether completions are counted, in the line of the lists, for the sake of ageing (`struct io_stats_per_prio`).
+    pub(crate) fn counts_completions(&self) -> bool {
+        self.prio == DeadlinePrio::Ageing
+    }
+
     fn class_of(&self, rq: &SchedRq) -> usize {
         match (self.prio, rq.prio.class) {
             (DeadlinePrio::Ignored, _) | (_, PrioClass::None | PrioClass::Be) => BEST_EFFORT,
@@ -370,6 +375,11 @@ impl Deadline {
         let lane = &self.classes[self.class_of(bio)].lanes[Dir::of(bio) as usize];
         let (&(sector, _), &slot) = lane.sort_list.range((bio.end(), 0)..).next()?;
         (sector == bio.end()).then_some(slot)
+    }
+
+    /// Requests in the tree of this direction and class.
+    pub(crate) fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.classes[self.class_of(rq)].lanes[Dir::of(rq) as usize].sort_list.len()
     }
 
     /// `elv_rb_former_request`.

@@ -139,6 +139,35 @@ pub(crate) struct Locking {
     pub queue_lock: bool,
     /// Names of shared lines besides the locks (`kqd->domain_tokens[READ]`).
     pub lines: &'static [&'static str],
+    /// What a lock protects and its next holder has to fetch.
+    pub lists: Lists,
+}
+
+/// Cache lines behind the lock that dispatch takes. The numbers count those that the kernel's code waits for one after
+/// another, because an address is read from the line before or because unlocking waits for the stores; what a CPU can fetch
+/// at the same time counts once. All are estimates from the source, given with their range in `docs/costs.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lists {
+    /// Looking for something to merge with, besides the tree ([`Scheduler::tree_len`]).
+    pub merge: u32,
+    /// The first insertion under the lock, besides the tree.
+    pub insert: u32,
+    /// Dispatch, with the neighbours of the request and without its own lines.
+    pub dispatch: u32,
+    /// Completion, if it takes the lock.
+    pub completion: u32,
+    /// A completion counts itself in the line of the lists without the lock (dd_finish_request, 5.16+).
+    pub counts_completions: bool,
+}
+
+impl Lists {
+    /// Of the deadline elevators: the FIFO lists and the counters beside them, a neighbour in the FIFO, in the tree and in
+    /// the hash; `struct deadline_data` of 6.1 is six lines.
+    pub(crate) const DEADLINE: Self =
+        Self { merge: 1, insert: 2, dispatch: 3, completion: 0, counts_completions: false };
+    /// Of a plain list.
+    pub(crate) const PLAIN: Self =
+        Self { merge: 1, insert: 1, dispatch: 2, completion: 0, counts_completions: false };
 }
 
 impl Locking {
@@ -153,6 +182,7 @@ impl Locking {
         completion: false,
         queue_lock: false,
         lines: &[],
+        lists: Lists::PLAIN,
     };
 }
 
@@ -270,6 +300,11 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
     /// A queued request that starts where `bio` ends, for a front merge (`request_merge`).
     fn front(&self, _cx: Cx<'_>, _bio: &SchedRq) -> Option<u32> {
         None
+    }
+
+    /// Requests in the tree in which a bio or request like this one is searched for a front merge, and sorted; 0: no tree.
+    fn tree_len(&self, _rq: &SchedRq) -> usize {
+        0
     }
 
     /// The queued neighbours of a request in sector order (`elv_former_request`, `elv_latter_request`).

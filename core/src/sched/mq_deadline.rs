@@ -45,6 +45,7 @@ impl Scheduler for Policy {
             completion: false,
             queue_lock: false,
             lines: &[],
+            lists: Lists { counts_completions: self.core.counts_completions(), ..Lists::DEADLINE },
         }
     }
 
@@ -90,6 +91,10 @@ impl Scheduler for Policy {
 
     fn front(&self, _cx: Cx<'_>, bio: &SchedRq) -> Option<u32> {
         self.core.front(bio)
+    }
+
+    fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.core.tree_len(rq)
     }
 
     fn former(&self, slot: u32) -> Option<u32> {

@@ -76,6 +76,7 @@ impl Scheduler for Policy {
             completion: false,
             queue_lock: false,
             lines: &[],
+            lists: Lists::DEADLINE,
         }
     }
 

@@ -283,7 +283,7 @@ impl Builder<'_> {
                 (Some(elevator), known)
             }
             (Path::Legacy, Some(row)) => {
-                let (elevator, known) = self.legacy_elevator(config, row, rotational, queue_lock)?;
+                let (elevator, known) = self.legacy_elevator(config, row, rotational, queue_lock, q)?;
                 (Some(elevator), known)
             }
         };

@@ -222,8 +222,7 @@ impl Builder<'_> {
     fn cpus(&mut self) -> Vec<Cpu> {
         let m = self.machine;
         let cores = m.sockets * m.cores_per_socket;
-        let cpus: Vec<Cpu> =
-            (0..m.cpus()).map(|c| Cpu::new(c % cores / m.cores_per_socket, c % cores)).collect();
+        let cpus: Vec<Cpu> = (0..m.cpus()).map(|c| Cpu::new(m, c % cores)).collect();
         self.topology.cpus = cpus.iter().map(|c| topology::Cpu { socket: c.socket, core: c.core }).collect();
         cpus
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::block::Elevator;
 use crate::check::Invariant;
 use crate::kernel::DefaultScheduler;
-use crate::sched::{self, Cx, Disk, LockAt, Scheduler};
+use crate::sched::{self, Cx, Disk, LockAt, Locking, Scheduler};
 use std::ops::Range;
 
 /// No scheduler, and the one that the kernel chooses by itself.
@@ -161,6 +161,7 @@ impl Builder<'_> {
         } else {
             self.locks(locking.dispatch_name, locking.dispatch, q, &hctxs, name)
         };
+        self.lists(&mut elevator, &locking, q, &hctxs, name);
         for (i, line) in locking.lines.iter().enumerate() {
             let id = self.object(line, format!("{line} ({name})"), ObjectKind::Line, Site::Elevator(q));
             if i == 0 {
@@ -195,6 +196,7 @@ impl Builder<'_> {
         row: &'static sched::Row,
         rotational: bool,
         queue_lock: ObjectId,
+        q: u16,
     ) -> Result<(Elevator, Vec<sched::Tunable>), ScenarioError> {
         let given = config.nr_requests.unwrap_or(POOL_REQUESTS);
         let nr_requests = given.max(MIN_NR_REQUESTS);
@@ -209,11 +211,33 @@ impl Builder<'_> {
         let known = set_attributes(&mut *sched, cx, config, row)?;
         let mut elevator = Elevator::new(sched, row, &self.costs, nr_requests);
         (elevator.insert_lock, elevator.dispatch_lock) = (queue_lock, queue_lock);
+        let locking = elevator.sched.locking();
+        self.lists(&mut elevator, &locking, q, &(0..1), &config.name);
         Ok((elevator, known))
+    }
+
+    /// What the dispatch locks of a scheduler protect: a line for each.
+    fn lists(&mut self, elevator: &mut Elevator, locking: &Locking, q: u16, hctxs: &Range<u16>, name: &str) {
+        let class = format!("lists under {}", locking.dispatch_name);
+        elevator.lists = self.one_each(&class, locking.dispatch, ObjectKind::Line, q, hctxs, name);
+        elevator.nr_lists = self.objects.all.len() as u32 - elevator.lists;
     }
 
     /// The first of the locks of one name.
     fn locks(&mut self, class: &str, at: LockAt, q: u16, hctxs: &Range<u16>, name: &str) -> ObjectId {
+        self.one_each(class, at, ObjectKind::Lock, q, hctxs, name)
+    }
+
+    /// The first of the objects that stand at these places.
+    fn one_each(
+        &mut self,
+        class: &str,
+        at: LockAt,
+        kind: ObjectKind,
+        q: u16,
+        hctxs: &Range<u16>,
+        name: &str,
+    ) -> ObjectId {
         let sites: Vec<(String, Site)> = match at {
             LockAt::Queue => vec![(format!("{class} ({name})"), Site::Elevator(q))],
             LockAt::Hctx => hctxs
@@ -225,7 +249,7 @@ impl Builder<'_> {
                 .collect(),
         };
         let ids: Vec<ObjectId> =
-            sites.into_iter().map(|(text, site)| self.object(class, text, ObjectKind::Lock, site)).collect();
+            sites.into_iter().map(|(text, site)| self.object(class, text, kind, site)).collect();
         ids.first().copied().unwrap_or_default()
     }
 }

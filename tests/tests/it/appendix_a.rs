@@ -223,6 +223,9 @@ sequences! {
     b10_neighbours_in_the_plug_are_a_group = "B10",
     b11_a_queue_in_the_plug_is_a_group = "B11",
     b12_several_queues_go_to_their_drivers_in_turn = "B12",
+    b13_a_scheduler_gets_the_plug_newest_first_on_6_0 = "B13",
+    b14_what_is_left_of_a_plug_is_turned_round_on_6_0 = "B14",
+    b15_both_are_in_the_order_of_submission_on_6_1 = "B15",
 }
 
 #[test]

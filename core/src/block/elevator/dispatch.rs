@@ -39,6 +39,9 @@ impl Sim {
             }
             // One more? `rq` is what the last attempt gave.
             1 => {
+                if self.knobs.elevator_has_work {
+                    self.look_at_lists(c, hctx);
+                }
                 if self.knobs.elevator_has_work && !self.sched_has_work(hctx) {
                     return self.dispatch_sched(c, 5, hctx, list, NONE, sent);
                 }
@@ -63,12 +66,17 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Pay(then) } else { Flow::Spin(then) }
             }
             2 | WITH_BUDGET_2 => {
-                self.insert_waiting(c, q);
+                let lock = self.dispatch_lock(hctx, c as u16);
+                let from = self.open_lists(c, q, lock);
+                self.insert_waiting(c, q, from);
                 let index = hctx - self.queues[q as usize].first_hctx;
                 let (taken, sweep) =
                     self.tell(c, q, |sched, cx, out| (sched.dispatch(cx, index, out), out.sweep.take()));
                 if let Some(rq) = taken {
                     self.charge_op(c, q);
+                    let lines = self.locking(q).lists.dispatch.saturating_sub(1);
+                    self.fetch_lists(c, q, from, lines);
+                    self.fetch_struct_request(c, rq);
                     self.unhash(rq);
                     if !self.locking(q).counts_until_done {
                         self.left_elevator(rq);

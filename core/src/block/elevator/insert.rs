@@ -38,10 +38,15 @@ impl Sim {
                     self.lists[list] = moved;
                     return Flow::Pay(frame(2, cpu));
                 }
-                let each = self.locking(q).insert_each;
+                let locking = self.locking(q);
+                let lock = self.joining_lock(q, hctx, cpu);
+                let from = self.open_lists(c, q, lock);
+                self.fetch_lists(c, q, from, locking.lists.insert.saturating_sub(1));
+                let mut again = false;
                 while let Some(rq) = self.lists[list].pop_front() {
+                    self.walk_lists(c, rq, from, std::mem::replace(&mut again, true));
                     self.elv_insert_one(c, rq, false);
-                    if each {
+                    if locking.insert_each {
                         break;
                     }
                 }
@@ -85,15 +90,18 @@ impl Sim {
         }
     }
 
-    /// What waits for a dispatch is inserted by it, under the dispatch lock.
-    pub(super) fn insert_waiting(&mut self, c: usize, q: QueueId) {
+    /// What waits for a dispatch is inserted by it, under the dispatch lock, behind which the lists are `from` another CPU.
+    pub(super) fn insert_waiting(&mut self, c: usize, q: QueueId, from: CpuId) {
         let Some((_, head)) = self.elevator(q).waiting_lock else { return };
         self.read(c, head);
         if self.elevator(q).waiting.is_empty() {
             return;
         }
         self.touch(c, head);
+        let mut again = false;
         while let Some(rq) = self.elevator(q).waiting.pop_front() {
+            self.fetch_struct_request(c, rq);
+            self.walk_lists(c, rq, from, std::mem::replace(&mut again, true));
             self.elv_insert_one(c, rq, false);
         }
     }

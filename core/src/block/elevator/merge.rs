@@ -41,6 +41,8 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(frame(2, false)) } else { Flow::Spin(frame(2, false)) }
             }
             2 => {
+                let lock = self.insert_lock(q, h, c as u16);
+                self.search_lists(c, bio, lock);
                 let found = self.elv_merge(c, q, bio);
                 if let Some((rq, _)) = found {
                     self.unhash(rq);
@@ -64,7 +66,7 @@ impl Sim {
     }
 
     /// A bio in the form in which schedulers are asked.
-    fn probe(&self, c: usize, q: QueueId, bio: u32) -> SchedRq {
+    pub(super) fn probe(&self, c: usize, q: QueueId, bio: u32) -> SchedRq {
         let (b, extent) = (&self.bios[bio], self.bio_extent(bio));
         let io = &self.ios[b.io];
         SchedRq {

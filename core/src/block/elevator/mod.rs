@@ -3,6 +3,7 @@
 
 mod dispatch;
 mod insert;
+mod lists;
 mod merge;
 
 use crate::block::NONE;
@@ -24,6 +25,9 @@ pub(crate) struct Elevator {
     pub dispatch_lock: ObjectId,
     /// First of its shared lines.
     pub lines: ObjectId,
+    /// First of the lines that stand for what the dispatch locks protect, and how many there are: one a lock.
+    pub lists: ObjectId,
+    pub nr_lists: u32,
     /// CPU time of one operation, ns.
     pub op_ns: u32,
     /// `q->nr_requests`.
@@ -56,6 +60,8 @@ impl Elevator {
             insert_lock: 0,
             dispatch_lock: 0,
             lines: 0,
+            lists: 0,
+            nr_lists: 0,
             op_ns: (row.op_ns)(costs),
             nr_requests,
             in_driver: 0,
@@ -67,6 +73,12 @@ impl Elevator {
             waiting_lock: None,
             waiting: VecDeque::new(),
         }
+    }
+
+    /// The line of what this lock protects.
+    fn lists_behind(&self, lock: ObjectId) -> Option<ObjectId> {
+        let index = lock.checked_sub(self.dispatch_lock)?;
+        (index < self.nr_lists).then_some(self.lists + index)
     }
 }
 
@@ -83,7 +95,7 @@ impl Sim {
         self.queues[q as usize].elevator.is_some()
     }
 
-    fn locking(&self, q: QueueId) -> Locking {
+    pub(in crate::block) fn locking(&self, q: QueueId) -> Locking {
         match &self.queues[q as usize].elevator {
             Some(elevator) => elevator.sched.locking(),
             None => unreachable!("queue {q} has no scheduler"),
@@ -205,8 +217,16 @@ impl Sim {
                 if self.lock(c, lock) { Flow::Go(frame(1)) } else { Flow::Spin(frame(1)) }
             }
             0 | 1 => {
+                let lists = self.locking(q).lists;
+                let lock = self.dispatch_lock(h, c as u16);
                 if locks {
                     self.charge_op(c, q);
+                    let from = self.open_lists(c, q, lock);
+                    self.fetch_lists(c, q, from, lists.completion.saturating_sub(1));
+                } else if lists.counts_completions
+                    && let Some(line) = self.elevator(q).lists_behind(lock)
+                {
+                    self.touch(c, line);
                 }
                 self.elevator_completed(c, rq);
                 if locks { Flow::Pay(frame(2)) } else { Flow::Ret(0) }

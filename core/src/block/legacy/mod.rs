@@ -66,6 +66,10 @@ impl Sim {
         r.i_ns = now;
         let (id, queue, hctx, extent) = (r.id, r.queue, r.hctx, r.extent());
         self.charge_op(c, queue);
+        let from = self.open_lists(c, queue, self.queues[queue as usize].queue_lock);
+        let lines = self.locking(queue).lists.insert.saturating_sub(1);
+        self.fetch_lists(c, queue, from, lines);
+        self.walk_lists(c, rq, from, false);
         self.emit(c, Kind::Insert { rq: id, queue, hctx, place: Place::Elevator, extent });
         if !(merges && self.insert_merge(c, rq)) {
             self.enter_elevator(c, rq, false);

@@ -130,6 +130,7 @@ impl Sim {
         let (rq, from) = match waiting {
             Some(rq) => (rq, Place::DispatchList),
             None => {
+                let from = self.open_lists(c, q, self.queues[q as usize].queue_lock);
                 let Some(rq) = self.tell(c, q, |sched, cx, out| sched.dispatch(cx, 0, out)) else {
                     // The search alone: a third of an operation.
                     let ns = self.elevator(q).op_ns / 3;
@@ -137,6 +138,8 @@ impl Sim {
                     return None;
                 };
                 self.charge_op(c, q);
+                let lines = self.locking(q).lists.dispatch.saturating_sub(1);
+                self.fetch_lists(c, q, from, lines);
                 self.unhash(rq);
                 self.left_elevator(rq);
                 self.elevator(q).in_driver += 1;

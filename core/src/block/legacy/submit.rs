@@ -21,6 +21,7 @@ impl Sim {
             }
             // Merge into a queued request.
             1 => {
+                self.search_lists(c, bio, lock);
                 let found = self.elv_merge(c, q, bio);
                 if let Some((rq, _)) = found {
                     self.unhash(rq);

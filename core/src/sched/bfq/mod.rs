@@ -232,6 +232,14 @@ impl Scheduler for Policy {
             completion: true,
             queue_lock: true,
             lines: &[],
+            // bfq_data, the bfq_queue of the process and its entity in the service tree, each found through the one before.
+            lists: Lists {
+                merge: 2,
+                insert: 4,
+                dispatch: 5,
+                completion: 3,
+                counts_completions: false,
+            },
         }
     }
 
@@ -279,6 +287,11 @@ impl Scheduler for Policy {
     fn front(&self, _cx: Cx<'_>, bio: &SchedRq) -> Option<u32> {
         let list = &self.bfqq(self.bfqq_of(bio)?).sort_list;
         list.range((bio.end(), 0)..=(bio.end(), u64::MAX)).next().map(|(_, slot)| *slot)
+    }
+
+    /// Each process has a tree of its own.
+    fn tree_len(&self, rq: &SchedRq) -> usize {
+        self.bfqq_of(rq).map_or(0, |q| self.bfqq(q).sort_list.len())
     }
 
     fn former(&self, slot: u32) -> Option<u32> {

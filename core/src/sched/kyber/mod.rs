@@ -249,6 +249,7 @@ impl Scheduler for Policy {
             completion: false,
             queue_lock: false,
             lines: tokens::LINES,
+            lists: Lists::PLAIN,
         }
     }
 
