@@ -9,6 +9,7 @@
 //! - [`idle`]: when to idle, the idle timer, completions
 //! - [`expire`]: the end of a slot and the next budget
 //! - [`raise`]: raised weights and bursts
+//! - [`rate`]: the peak rate and the largest budget
 //! - [`view`], [`tunables`]: for people
 //!
 //! What is left out is named in `docs/kernel-notes.md`.
@@ -18,6 +19,7 @@ mod idle;
 mod insert;
 mod queue;
 mod raise;
+mod rate;
 mod select;
 mod tree;
 mod tunables;
@@ -26,6 +28,7 @@ mod view;
 use super::*;
 use queue::{Bfqq, Owner, Queued};
 use raise::Burst;
+use rate::PeakRate;
 use std::collections::{BTreeMap, VecDeque};
 use tree::{Qid, Wf2q};
 use tunables::Tunables;
@@ -96,6 +99,7 @@ pub(crate) struct Policy {
     waited_rq: Option<u32>,
     rqs_injected: bool,
     burst: Burst,
+    rate: PeakRate,
 }
 
 impl Policy {
@@ -127,6 +131,7 @@ impl Policy {
             waited_rq: None,
             rqs_injected: false,
             burst: Burst::default(),
+            rate: PeakRate::new(cx.disk.rotational),
         }
     }
 

@@ -141,6 +141,7 @@ impl Policy {
         let times = u64::from(e.weight / e.orig_weight);
         let timeout_ns = now + self.tunables.timeout_ns * times;
         self.last_budget_start_ns = now;
+        self.rate.budget_assigned();
         let b = self.bfqq_mut(q);
         b.fifo_checked = false;
         b.timeout_ns = timeout_ns;
@@ -157,6 +158,7 @@ impl Policy {
             self.waited_rq = Some(rq.slot);
         }
         self.bfqq_mut(q).dispatched += 1;
+        self.update_peak_rate(now, &rq);
         self.last_position = rq.end();
         self.remove_request(now, rq.slot);
         self.in_driver.insert(rq.slot, q);
