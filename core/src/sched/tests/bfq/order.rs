@@ -82,7 +82,7 @@ fn an_expired_request_goes_first_once_a_slot() {
 
 #[test]
 fn budgets_end_slots_and_grow_to_the_maximum() {
-    let mut rig = Rig::plain(true).with("max_budget", 1024);
+    let mut rig = Rig::plain(true).with_max_budget(1024);
     for i in 0..100 {
         rig.send(read(0, i * 64, 64));
         rig.send(read(1, 1_000_000 + i * 64, 64));
@@ -140,7 +140,7 @@ fn a_slow_process_pays_with_time() {
 
 #[test]
 fn asynchronous_requests_are_charged_three_times_and_share_a_queue() {
-    let mut rig = Rig::plain(true).with("max_budget", 1024);
+    let mut rig = Rig::plain(true).with_max_budget(1024);
     for i in 0..60 {
         rig.send(read(0, i * 64, 64));
         // The writers take turns; their requests are served in the order of sectors.
