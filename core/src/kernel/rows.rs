@@ -97,6 +97,7 @@ const K4_4: Knobs = Knobs {
     flush_runs_inline: false,
     flush_through_ctx: true,
     legacy_path: true,
+    bfq_request_limit: false,
     bfq_queue_lock: true,
     ioc_batching: true,
     q_on_remapped: true,
@@ -241,6 +242,7 @@ const K5_17: Knobs = Knobs {
     hctx_counters: false,
     deadline_prio: DeadlinePrio::Ageing,
     flush_runs_inline: true,
+    bfq_request_limit: true,
     ..K5_14
 };
 

@@ -275,6 +275,25 @@ impl Scheduler for Policy {
         Some((((1 << word_bits) * sixteenths) >> 4).max(1))
     }
 
+    fn limits_shares(&self, cx: Cx<'_>) -> bool {
+        cx.knobs.bfq_request_limit
+    }
+
+    /// `bfqq_request_over_limit`: it has as many requests, queued or in the driver, as its weight is worth of those that
+    /// this kind may have at all.
+    fn over_share(&self, cx: Cx<'_>, bio: &SchedRq, word_bits: u32) -> bool {
+        let Some(q) = self.bfqq_of(bio) else { return false };
+        let Some((weight, sum)) = self.wf2q.share(q) else { return false };
+        let all = u64::from(cx.disk.nr_requests);
+        let kind = match self.shallow_depth(cx, bio.op, bio.is_sync(), word_bits) {
+            Some(depth) => (all * u64::from(depth)) >> word_bits,
+            None => all,
+        };
+        let b = self.bfqq(q);
+        let limit = (kind * weight + sum / 2) / sum;
+        b.sort_list.len() as u64 + u64::from(b.dispatched) >= limit
+    }
+
     /// `bfq_allow_bio_merge`: only into a request of the bfqq that the bio itself would go to.
     fn may_merge(&self, _cx: Cx<'_>, slot: u32, bio: &SchedRq) -> bool {
         self.queued.get(&slot).is_some_and(|rq| self.bfqq_of(bio) == Some(rq.q))
