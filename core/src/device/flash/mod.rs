@@ -340,7 +340,9 @@ impl Model for Flash {
                     && self.front.free_ns <= now
                     && let Some(slot) = self.front.next()
                 {
-                    self.begin(now, slot, out);
+                    // The doorbell of a command may ring a moment after the driver's step that hands it over.
+                    let at = now.max(self.inside(slot).arrived_ns);
+                    self.begin(at, slot, out);
                 }
                 if self.front.waiting() && self.fetched < self.spec.command_slots {
                     out.timers.push((self.front.free_ns.max(now), Token::Front.pack()));
