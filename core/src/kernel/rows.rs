@@ -97,6 +97,7 @@ const K4_4: Knobs = Knobs {
     flush_runs_inline: false,
     flush_through_ctx: true,
     legacy_path: true,
+    bfq_injects: false,
     bfq_request_limit: false,
     bfq_queue_lock: true,
     ioc_batching: true,
@@ -182,6 +183,7 @@ const K5_4: Knobs = Knobs {
     flush_defer: FlushDefer::WithScheduler,
     io_ticks: IoTicks::OneATouch,
     queue_time: QueueTime::WholeJiffies,
+    bfq_injects: true,
     ..K4_19
 };
 

@@ -62,6 +62,8 @@ struct IdleTimer {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Policy {
     rotational: bool,
+    /// Knob `bfq_injects`.
+    injects: bool,
     tunables: Tunables,
     queues: Vec<Bfqq>,
     owners: BTreeMap<Owner, Qid>,
@@ -107,6 +109,7 @@ impl Policy {
     pub(crate) fn new(cx: Cx<'_>) -> Self {
         Self {
             rotational: cx.disk.rotational,
+            injects: cx.knobs.bfq_injects,
             tunables: Tunables::default(),
             queues: Vec::new(),
             owners: BTreeMap::new(),

@@ -88,8 +88,8 @@ impl Policy {
             return (Some(own), Pick::OwnAsync);
         }
         let b = self.bfqq(q);
-        let may_inject =
-            !self.idling_boosts(q) && (!self.raised(q) || self.wr_busy_queues > 1 || !b.short_ttime);
+        let may_inject = self.injects
+            && !self.idling_boosts(q) && (!self.raised(q) || self.wr_busy_queues > 1 || !b.short_ttime);
         match may_inject.then(|| self.choose_for_injection(now, q)).flatten() {
             Some(other) => (Some(other), Pick::Injected),
             None => (None, Pick::Waits),

@@ -31,7 +31,11 @@ struct Rig {
 
 impl Rig {
     fn new(rotational: bool) -> Self {
-        let knobs = kernel_row("5.10").expect("a row of the table").knobs.clone();
+        Self::of("5.10", rotational)
+    }
+
+    fn of(kernel: &str, rotational: bool) -> Self {
+        let knobs = kernel_row(kernel).expect("a row of the table").knobs.clone();
         let disk = Disk { rotational, nr_hctx: 1, nr_cpus: 4, nr_requests: 256, in_driver: 0 };
         let sched = (row("bfq").expect("a row of the table").new)(Cx { now: 0, knobs: &knobs, disk });
         Self {

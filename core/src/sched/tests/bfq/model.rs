@@ -279,9 +279,10 @@ impl Model {
     fn expire(&mut self, p: usize, why: Why) {
         // Who seeks pays for the time of a seek, 8 of 125 ms, if that is more.
         let price = self.max * 8 / 125;
-        if self.processes[p].seeks.count_ones() > 19 && self.processes[p].service < price {
-            self.processes[p].budget = self.processes[p].budget.max(price);
-            self.charge(p, price - self.processes[p].service);
+        if self.processes[p].seeks.count_ones() > 19 {
+            let total = self.processes[p].service.max(price);
+            self.processes[p].budget = self.processes[p].budget.max(total);
+            self.charge(p, total - self.processes[p].service);
         }
         let needs = self.cost_of_next(p);
         let (max, min) = (self.max, self.max / 32);
