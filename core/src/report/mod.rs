@@ -4,6 +4,7 @@
 mod build;
 mod iostat;
 mod stats;
+pub mod twins;
 
 pub(crate) use build::build;
 pub(crate) use iostat::Rules as IostatRules;
