@@ -30,6 +30,17 @@ pub struct CaseRun {
     pub what_ifs: Vec<Results<'static>>,
     /// Time of one thread that its cells took, without the what-ifs.
     pub took: Duration,
+    /// Simulated time of these cells together.
+    pub simulated: Duration,
+    /// Events of these cells together.
+    pub events: u64,
+}
+
+/// A simulation that ended.
+struct Ran {
+    report: Report,
+    simulated_ns: u64,
+    events: u64,
 }
 
 /// One run of a simulation.
@@ -69,15 +80,20 @@ pub fn run(cases: &[&'static Case], how: How) -> Result<Vec<CaseRun>, ScenarioEr
             results: Results::new(case),
             what_ifs: vec![Results::new(case); if how.what_ifs { case.sensitivity.len() } else { 0 }],
             took: Duration::ZERO,
+            simulated: Duration::ZERO,
+            events: 0,
         })
         .collect();
-    for (task, report, took) in done.into_inner().expect("no thread panicked with it") {
+    for (task, outcome, took) in done.into_inner().expect("no thread panicked with it") {
         let run = &mut runs[task.case];
+        let Ran { report, simulated_ns, events } = outcome?;
         match task.what_if {
-            Some(what_if) => run.what_ifs[what_if].put(task.cell, report?),
+            Some(what_if) => run.what_ifs[what_if].put(task.cell, report),
             None => {
-                run.results.put(task.cell, report?);
+                run.results.put(task.cell, report);
                 run.took += took;
+                run.simulated += Duration::from_nanos(simulated_ns);
+                run.events += events;
             }
         }
     }
@@ -103,8 +119,8 @@ fn scenario(case: &Case, task: &Task, how: How) -> Result<Scenario, ScenarioErro
     }
 }
 
-fn simulate(scenario: &Scenario) -> Result<Report, ScenarioError> {
+fn simulate(scenario: &Scenario) -> Result<Ran, ScenarioError> {
     let mut sim = Sim::new(scenario)?;
     sim.run();
-    Ok(sim.report())
+    Ok(Ran { report: sim.report(), simulated_ns: sim.now_ns(), events: sim.events() })
 }

@@ -13,7 +13,7 @@ const WASM_RUNS: u32 = 9;
 /// Runs report 000 (two RAID volumes, 8 processes, kernel 4.14) with the event log off and on: natively with
 /// criterion, which also compares with the last run, and in wasm under Node. Then prints both and their ratio, and how
 /// long one job takes under each scheduler as a multiple of none, and the time that each published case takes at
-/// reduced length.
+/// reduced length; the five reports may take 60 s of one thread together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo xtask bench
@@ -48,8 +48,8 @@ pub fn bench(args: &Args) -> Result<bool> {
     }
     by_scheduler()?;
     println!("\ntime of one thread for each case at reduced length");
-    Run::cargo(&["run", "--release", "--package", "xtask", "--", "cases", "--reduced", "--jobs", "1"])
-        .status()
+    let timed = ["cases", "--reduced", "--jobs", "1", "--times"];
+    Run::cargo(&[&["run", "--release", "--package", "xtask", "--"][..], &timed].concat()).status()
 }
 
 /// The same job under each scheduler, beside none of the same run of the benchmark.

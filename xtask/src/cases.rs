@@ -34,10 +34,16 @@ pub struct Args {
     /// Print whole tables, not only checks.
     #[arg(long)]
     tables: bool,
+    /// Print only how long each case took, and fail if the five reports took longer than 60 s of one thread.
+    #[arg(long)]
+    times: bool,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
 }
+
+/// Longest time of one thread for the five reports at reduced length, s.
+const FIVE_MOST_S: f64 = 60.0;
 
 /// Runs the command.
 pub fn cases(args: &Args) -> Result<bool> {
@@ -54,7 +60,9 @@ pub fn cases(args: &Args) -> Result<bool> {
     for run in &runs {
         let outcomes = run.results.outcomes();
         changed += outcomes.iter().filter(|o| o.verdict() == Verdict::Changed).count();
-        print(run, &outcomes);
+        if !args.times {
+            print(run, &outcomes);
+        }
         if args.tables {
             println!("{}", markdown::tables(run));
         }
@@ -62,6 +70,7 @@ pub fn cases(args: &Args) -> Result<bool> {
             print!("{}", markdown::sensitivity(run));
         }
     }
+    let fast = !args.times || times(&runs);
     println!("\n{}; {:.1} s", markdown::tally(&runs), start.elapsed().as_secs_f64());
     if writes {
         let path = root().join("docs/cases.md");
@@ -72,7 +81,32 @@ pub fn cases(args: &Args) -> Result<bool> {
     if changed > 0 {
         println!("{changed} not where the case file says");
     }
-    Ok(changed == 0 || !args.check)
+    Ok(fast && (changed == 0 || !args.check))
+}
+
+/// Prints what each case took, and whether the five reports took no longer than they may.
+fn times(runs: &[CaseRun]) -> bool {
+    println!(
+        "| {:<20} | {:>9} | {:>12} | {:>8} | {:>10} | {:>21} |",
+        "case", "events", "simulated", "time", "events/s", "simulated over time"
+    );
+    println!("|---|---:|---:|---:|---:|---:|");
+    for run in runs {
+        let (simulated, took) = (run.simulated.as_secs_f64(), run.took.as_secs_f64());
+        println!(
+            "| {:<20} | {:>9} | {:>10.2} s | {:>6.2} s | {:>10.0} | {:>21.3} |",
+            run.case.name,
+            run.events,
+            simulated,
+            took,
+            run.events as f64 / took,
+            simulated / took
+        );
+    }
+    let five = runs.iter().filter(|run| run.case.group == Group::Five);
+    let seconds = five.map(|run| run.took.as_secs_f64()).sum::<f64>();
+    println!("\nthe five reports together: {seconds:.1} s of one thread, at most {FIVE_MOST_S:.0}");
+    seconds <= FIVE_MOST_S
 }
 
 fn named(name: &str) -> Result<&'static Case> {

@@ -33,7 +33,15 @@ impl Sim {
         if io.is_flush() && !self.knobs.flush_data_normal {
             return self.take_tag(c, sched_tags as usize, u32::MAX);
         }
-        let shallow = self.ask(q, |sched, cx| sched.shallow_depth(cx, extent.op, extent.is_sync(), shift));
+        let over_share = self.ask(q, |sched, cx| sched.limits_shares(cx)) && {
+            let probe = self.probe(c, q, bio);
+            self.ask(q, |sched, cx| sched.over_share(cx, &probe, shift))
+        };
+        let shallow = if over_share {
+            Some(1)
+        } else {
+            self.ask(q, |sched, cx| sched.shallow_depth(cx, extent.op, extent.is_sync(), shift))
+        };
         self.take_tag(c, sched_tags as usize, shallow.unwrap_or(u32::MAX).max(1))
     }
 

@@ -303,6 +303,12 @@ knobs! {
     /// until 4.20). Its plug follows plug_max and plug_flush_kib, which is 0 in 4.4: no size rule there.
     legacy_path: bool,
     @ "bfq"
+    /// While bfq keeps the disk for a bfqq, requests of others may go on within a limit that it learns
+    /// (bfq_choose_bfqq_for_injection, 5.2+). Before, 4.20 did so by another rule, and only on flash that queues.
+    bfq_injects: bool,
+    /// bfq lets a process have no more requests than its weight is worth, but for one tag of each bitmap word
+    /// (bfqq_request_over_limit, 5.17+).
+    bfq_request_limit: bool,
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
     /// Whoever fills the legacy path's pool, or has waited for it, may take 32 requests in a row while others sleep

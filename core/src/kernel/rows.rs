@@ -99,6 +99,8 @@ const K4_4: Knobs = Knobs {
     flush_runs_inline: false,
     flush_through_ctx: true,
     legacy_path: true,
+    bfq_injects: false,
+    bfq_request_limit: false,
     bfq_queue_lock: true,
     ioc_batching: true,
     q_on_remapped: true,
@@ -184,6 +186,7 @@ const K5_4: Knobs = Knobs {
     flush_defer: FlushDefer::WithScheduler,
     io_ticks: IoTicks::OneATouch,
     queue_time: QueueTime::WholeJiffies,
+    bfq_injects: true,
     ..K4_19
 };
 
@@ -247,6 +250,7 @@ const K5_17: Knobs = Knobs {
     hctx_counters: false,
     deadline_prio: DeadlinePrio::Ageing,
     flush_runs_inline: true,
+    bfq_request_limit: true,
     ..K5_14
 };
 

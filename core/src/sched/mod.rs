@@ -280,6 +280,16 @@ pub(crate) trait Scheduler: CloneBox + std::fmt::Debug {
         None
     }
 
+    /// Whether it also looks at who asks for a tag: [`Self::over_share`].
+    fn limits_shares(&self, _cx: Cx<'_>) -> bool {
+        false
+    }
+
+    /// Whether the process of a bio has so many requests already that the next may take only the first tag of a bitmap word.
+    fn over_share(&self, _cx: Cx<'_>, _bio: &SchedRq, _word_bits: u32) -> bool {
+        false
+    }
+
     /// Kernel-side change of `nr_requests` (`depth_updated`); `before` is the old value.
     fn depth_updated(&mut self, _cx: Cx<'_>, _before: u32) {}
 

@@ -149,6 +149,7 @@ impl Builder<'_> {
             let kinds = [(Op::Read, true), (Op::Write, true), (Op::Write, false)];
             let least =
                 kinds.iter().filter_map(|&(op, sync)| sched.shallow_depth(cx, op, sync, set.shift)).min();
+            let least = if sched.limits_shares(cx) { Some(1) } else { least };
             if let Some(least) = least {
                 set.set_min_shallow(least.max(1));
             }

@@ -134,6 +134,21 @@ fn an_fsync_waits_for_what_the_cache_holds() {
 }
 
 #[test]
+fn an_fsync_after_n_scattered_writes_takes_time_in_proportion_to_n() {
+    // Time of a round of n writes and their fsync, ms; the writes themselves end in the cache.
+    let round_ms = |n: u32| {
+        let job = JobSpec { engine: Engine::Psync, rwmixread: 0, fsync: n, ..random(1) };
+        let report = report(&on("6.1", desktop(), job, 60));
+        f64::from(n) * 1e3 / report.total.iops
+    };
+    let [few, some, many] = [32, 64, 128].map(round_ms);
+    let (first, second) = ((some - few) / 32.0, (many - some) / 64.0);
+    assert!((second / first - 1.0).abs() < 0.15, "{first} and {second} ms a write: not linear");
+    // Between a read at depth 32 and a write that nobody orders.
+    assert!((0.9 * 1e3 / 206.0..8.2 + 0.5 + 4.17).contains(&second), "{second} ms a write");
+}
+
+#[test]
 fn stages_of_a_read_follow_each_other_and_fill_its_time_at_the_disk() {
     let mut sim = Sim::new(&on("6.1", desktop(), random(4), 2)).expect("the scenario is valid");
     sim.log_mut().set_on(true);

@@ -4,6 +4,7 @@ mod adding_a_scheduler;
 mod appendix_a;
 #[cfg(not(target_arch = "wasm32"))] // it takes two threads
 mod cases;
+mod coalescing;
 mod conservation;
 mod dbench;
 mod delayed_runs;

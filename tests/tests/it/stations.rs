@@ -103,26 +103,65 @@ fn a_closed_loop_of_one_obeys_x_equals_one_over_r_plus_z() {
     assert!((think_ns - report.cpu.user_ns).abs() < 0.02 * cycle_ns, "{think_ns} and {}", report.cpu.user_ns);
 }
 
+/// Mean wait of the arrivals at a server of this time that serves in order of arrival (Lindley's recursion), ns.
+fn lindley(mut arrivals: Vec<u64>, service_ns: u64) -> f64 {
+    arrivals.sort_unstable();
+    let (mut free, mut waited) = (0, 0);
+    for at in &arrivals {
+        let start = free.max(*at);
+        waited += start - at;
+        free = start + service_ns;
+    }
+    waited as f64 / arrivals.len() as f64
+}
+
 #[test]
 fn poisson_arrivals_wait_at_the_front_end_as_in_m_d_1() {
     // One server with a fixed time of 1/585000 s; the dies behind it are nearly idle.
-    let service_ns = 1e9 / 585_000.0;
-    for (load, tolerance) in [(0.5, 0.1), (0.7, 0.1), (0.8, 0.1)] {
+    let service_ns = 1_000_000_000 / 585_000;
+    for load in [0.5, 0.7, 0.8] {
         let numjobs = 12;
-        let mut scenario = reads("p4800x-375", numjobs, 64, 40);
+        let mut scenario = reads("p4800x-375", numjobs, 64, 150);
         if let Workload::Jobs(jobs) = &mut scenario.workload {
             jobs[0].rate_iops = [Some((585_000.0 * load) as u32 / numjobs), None];
             jobs[0].rate_poisson = true;
         }
         let (front, _) = front_ends(&scenario);
-        let waits = front.values().map(|(start, end)| (end - start) as f64 - service_ns);
-        let mean = waits.sum::<f64>() / front.len() as f64 / service_ns;
-        // The load that was really offered, not the one asked for.
+        let waits = front.values().map(|(start, end)| end - start - service_ns);
+        let mean = waits.sum::<u64>() as f64 / front.len() as f64;
+        // What came waited as long as it had to, whatever brought it.
+        let due = lindley(front.values().map(|f| f.0).collect(), service_ns);
+        assert!((mean - due).abs() < 0.001 * due, "load {load}: {mean} ns, {due} is due");
+        // And it came at random: the load that was really offered, not the one asked for.
         let (first, last) = (front.values().map(|f| f.0).min(), front.values().map(|f| f.0).max());
         let span = (last.unwrap_or(1) - first.unwrap_or(0)) as f64;
-        let rho = front.len() as f64 * service_ns / span;
-        let expected = rho / (2.0 * (1.0 - rho));
-        assert!((mean - expected).abs() < tolerance * expected, "load {rho}: {mean}, {expected} is due");
+        let rho = front.len() as f64 * service_ns as f64 / span;
+        let (found, expected) = (mean / service_ns as f64, rho / (2.0 * (1.0 - rho)));
+        // Interrupts hold up submissions, which then come in small bunches: 3 to 5 % more wait than at random.
+        let ratio = found / expected;
+        assert!((0.98..1.07).contains(&ratio), "load {load}: {found}, {expected} is due");
+    }
+}
+
+#[test]
+fn littles_law_holds_at_every_device() {
+    // Mean commands in the device against throughput times response time, of the report's own figures. The window cuts off at
+    // most what is in flight at its ends.
+    for preset in mqscope_core::device::PRESETS {
+        let slow = preset.rotational && !preset.name.starts_with("null");
+        let scenario = reads(preset.name, 4, 4, if slow { 30_000 } else { 40 });
+        let mut sim = Sim::new(&scenario).expect("the scenario is valid");
+        sim.run();
+        let report = sim.report();
+        let q = &report.queues[0];
+        let (n, product) = (q.in_flight, q.requests_per_s * q.phases.d2c_ns / 1e9);
+        assert!(
+            n > 0.0 && (n - product).abs() <= 0.01 * n,
+            "{}: {n} in flight, X R = {product}",
+            preset.name
+        );
+        // A closed loop of 16: whoever is not in flight is with the host.
+        assert!(n <= 16.0, "{}: {n} of 16", preset.name);
     }
 }
 

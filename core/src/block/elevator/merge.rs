@@ -66,7 +66,7 @@ impl Sim {
     }
 
     /// A bio in the form in which schedulers are asked.
-    pub(super) fn probe(&self, c: usize, q: QueueId, bio: u32) -> SchedRq {
+    pub(in crate::block) fn probe(&self, c: usize, q: QueueId, bio: u32) -> SchedRq {
         let (b, extent) = (&self.bios[bio], self.bio_extent(bio));
         let io = &self.ios[b.io];
         SchedRq {

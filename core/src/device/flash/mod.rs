@@ -1,8 +1,9 @@
 //! A flash unit: an NVMe disk, or a member of a RAID volume.
 //!
-//! Read: front end (one server, the IOPS cap; submission queues in turn) -> die of each page (first in, first out) ->
-//! its channel -> rest of the fixed time -> link. Write: front end -> link -> place in the write buffer -> acknowledged;
-//! full programs follow on the least busy dies. Queueing at these stations is the latency model; the tail comes from
+//! Read: a slot of the controller -> front end (one server, the IOPS cap; submission queues in turn) -> die of each page
+//! (first in, first out) -> its channel -> rest of the fixed time -> link. Write: slot -> front end -> link -> place in the
+//! write buffer -> acknowledged; full programs follow on the least busy dies. Writes that wait for a place keep their slots:
+//! when they have all of them nothing more is fetched, reads neither. Queueing at these stations is the latency model; the tail comes from
 //! collisions on dies, reads behind programs and, if asked for, rare pauses. No noise is added.
 //!
 //! Left out: reads served from the write buffer, the map and its cache, wear levelling, the emptying of an SLC cache.
@@ -84,6 +85,8 @@ pub(crate) struct Flash {
     spec: FlashSpec,
     /// It has several submission queues; a member of a RAID volume has one, whose commands are booked as they come.
     arbitrates: bool,
+    /// Commands that the controller has fetched and that have not left, where it arbitrates.
+    fetched: u32,
     front: Front,
     dies: Dies,
     channel_free_ns: Vec<u64>,
@@ -111,6 +114,7 @@ impl Flash {
         ];
         Self {
             arbitrates: false,
+            fetched: 0,
             front: Front::default(),
             dies: Dies::new(spec.dies),
             channel_free_ns: vec![0; spec.channels as usize],
@@ -144,14 +148,22 @@ impl Flash {
         self.inside[slot as usize].as_mut().expect("the command is inside")
     }
 
+    /// It will have left at `at`; its slot is free as soon as that is certain.
     fn leave(&mut self, at: u64, slot: u32, out: &mut Outbox) {
         self.inside[slot as usize] = None;
         out.done.push((at, slot));
+        if self.arbitrates {
+            if self.fetched == self.spec.command_slots && self.front.waiting() {
+                out.timers.push((at.max(self.front.free_ns), Token::Front.pack()));
+            }
+            self.fetched -= 1;
+        }
     }
 
     /// The front end takes a command at `at`, when it is free.
     fn begin(&mut self, at: u64, slot: u32, out: &mut Outbox) {
         let Inside { command, arrived_ns, bytes_left, .. } = *self.inside(slot);
+        self.fetched += u32::from(self.arbitrates);
         let start = self.awake(at);
         let ready = start + self.spec.front_ns(command.op != Op::Read, bytes_left);
         self.front.free_ns = ready;
@@ -310,8 +322,10 @@ impl Model for Flash {
         let end = (command.sector * 512 + u64::from(bytes)).div_ceil(u64::from(PAGE));
         let pages_left = end.saturating_sub(first).max(1) as u32;
         self.inside[slot as usize] = Some(Inside { command, arrived_ns: now, pages_left, bytes_left: bytes });
-        if self.arbitrates && (self.front.waiting() || self.front.free_ns > now) {
-            if !self.front.waiting() {
+        let full = self.fetched >= self.spec.command_slots;
+        if self.arbitrates && (self.front.waiting() || full || self.front.free_ns > now) {
+            // Who leaves next looks again if there is no slot.
+            if !self.front.waiting() && !full {
                 out.timers.push((self.front.free_ns, Token::Front.pack()));
             }
             return self.front.wait(command.sq.into(), slot);
@@ -322,11 +336,16 @@ impl Model for Flash {
     fn event(&mut self, now: u64, token: u32, out: &mut Outbox) {
         match Token::unpack(token) {
             Token::Front => {
-                if let Some(slot) = self.front.next() {
-                    self.begin(now, slot, out);
+                if self.fetched < self.spec.command_slots
+                    && self.front.free_ns <= now
+                    && let Some(slot) = self.front.next()
+                {
+                    // The doorbell of a command may ring a moment after the driver's step that hands it over.
+                    let at = now.max(self.inside(slot).arrived_ns);
+                    self.begin(at, slot, out);
                 }
-                if self.front.waiting() {
-                    out.timers.push((self.front.free_ns, Token::Front.pack()));
+                if self.front.waiting() && self.fetched < self.spec.command_slots {
+                    out.timers.push((self.front.free_ns.max(now), Token::Front.pack()));
                 }
             }
             Token::Channel(channel, slot) => self.channel(now, channel, slot, out),

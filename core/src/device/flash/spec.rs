@@ -25,6 +25,9 @@ pub(crate) struct FlashSpec {
     pub fixed_ns: u64 = 0, MS_100;
     /// Commands per second that the front end parses, whatever their size.
     pub command_cap: u64 = 1, RATE_MAX;
+    /// Commands that the controller holds at a time: it fetches no more while these have not left. A member of a RAID
+    /// volume is given what its adapter sends.
+    pub command_slots: u32 = 1, 65_536;
     /// 4 KiB reads per second that the front end passes on.
     pub read_cap: u64 = 1, RATE_MAX;
     /// Bytes per second that the front end passes on (a SAS link counts here); larger commands take longer.
@@ -76,6 +79,7 @@ impl FlashSpec {
         read_step_ns: 0,
         fixed_ns: 0,
         command_cap: RATE_MAX,
+        command_slots: 512, // [E]: of the order of MQSim's Queue_Fetch_Size, which counts for each queue
         read_cap: RATE_MAX,
         front_rate: LINK_MAX,
         write_ack_ns: 0,

@@ -55,9 +55,14 @@ impl Rig {
     }
 
     fn submit(&mut self, op: Op, offset: u64, bytes: u32) -> u32 {
+        self.send(op, offset, bytes, false)
+    }
+
+    /// `fua`: past the write cache.
+    fn send(&mut self, op: Op, offset: u64, bytes: u32, fua: bool) -> u32 {
         let slot = self.begin_ns.len() as u32;
         self.begin_ns.push(self.now);
-        let command = Command { slot, lun: 0, sq: 0, op, fua: false, sector: offset / 512, bytes, seed: 1 };
+        let command = Command { slot, lun: 0, sq: 0, op, fua, sector: offset / 512, bytes, seed: 1 };
         self.disk.submit(self.now, command, &mut self.out);
         self.collect();
         slot
@@ -85,6 +90,15 @@ impl Rig {
             self.collect();
         }
         None
+    }
+
+    /// One write at a time past the cache, if there is one.
+    fn fua_writes(&mut self, count: u64, offset: impl Fn(u64) -> u64) -> Vec<Ended> {
+        let one = |n| {
+            self.send(Op::Write, offset(n), 4096, true);
+            self.ended().expect("it ends")
+        };
+        (0..count).map(one).collect()
     }
 
     /// Keeps `depth` commands of `stream` at the disk until `count` have ended; returns them.
@@ -441,5 +455,24 @@ fn a_command_past_the_cache_is_on_the_platter_when_it_ends() {
     let mut rig = Rig::new(desktop(), false);
     let ended = rig.closed(1, 500, |n| (Op::Write, random(n, 100), 4096));
     // Command, seek, settle, half a turn.
-    assert!((mean_ms(&ended) - (0.1 + 8.2 + 0.5 + 4.17)).abs() < 0.4, "{}", mean_ms(&ended));
+    let through_ms = 0.1 + 8.2 + 0.5 + 4.17;
+    assert!((mean_ms(&ended) - through_ms).abs() < 0.4, "{}", mean_ms(&ended));
+    // The same with a cache that it must not use.
+    let ended = Rig::new(desktop(), true).fua_writes(500, |n| random(n, 100));
+    assert!((mean_ms(&ended) - through_ms).abs() < 0.4, "FUA: {}", mean_ms(&ended));
+}
+
+#[test]
+fn fua_writes_are_never_answered_from_the_cache_even_where_it_holds_older_data() {
+    let mut rig = Rig::new(desktop(), true);
+    rig.closed(1, 64, |n| (Op::Write, random(n, 100), 4096));
+    assert!(!rig.disk.dirty.is_empty());
+    // On one place again and again: a turn each, whatever the cache knows of it.
+    let ended = rig.fua_writes(200, |_| random(63, 100));
+    let turn_ms = 60_000.0 / 7_200.0;
+    let shortest = ended[1..].iter().map(|e| (e.end_ns - e.begin_ns) as f64 / MS).fold(f64::MAX, f64::min);
+    assert!(shortest > 0.99 * turn_ms, "{shortest} ms");
+    // What it wrote is not written again from the cache.
+    let sector = random(63, 100) / 512;
+    assert!(!rig.disk.dirty.covers(sector, sector + 8));
 }

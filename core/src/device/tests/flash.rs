@@ -221,6 +221,45 @@ fn the_front_end_takes_submission_queues_in_turn() {
     assert!(front(199) >= 200 * service, "{}", front(199));
 }
 
+/// Times of reads that come every ms from 10 ms on, behind so many writes of 64 KiB at once; `sq`: the queue of the reads,
+/// where that of the writes is 0. Sorted, ns.
+fn reads_behind(writes: u64, reads: u64, sq: u16) -> Vec<u64> {
+    let flood = (0..writes).map(|k| (0, command(Op::Write, random_sector(k), 65_536)));
+    let reads =
+        (0..reads).map(|k| (10 * MS + k * MS, Command { sq, ..command(Op::Read, random_sector(k), 4096) }));
+    let outcome = open(&mut device("p4510-2t", &[("unsuspended_percent", 0)], 1), flood.chain(reads));
+    // What goes out over the link is a read; its command came to the controller before.
+    let mut came = BTreeMap::new();
+    let mut times = Vec::new();
+    for (slot, p) in &outcome.stages {
+        match (p.stage, p.unit) {
+            (Stage::Controller, _) => drop(came.insert(*slot, p.start_ns)),
+            (Stage::Link, 1) => times.push(p.end_ns - came[slot]),
+            _ => {}
+        }
+    }
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn writes_that_wait_for_the_buffer_hold_up_reads_when_they_have_all_slots_of_the_controller() {
+    let median = |times: Vec<u64>| times[times.len() / 2];
+    assert_eq!(median(reads_behind(0, 20, 1)), 77_000);
+    let few = median(reads_behind(400, 20, 1));
+    assert!(few <= 77_000 + 2 * 62_000 + 50_000, "400 writes leave it slots: {few}");
+    // Now a slot is free when a write is acknowledged, so when a program has ended, of which all dies began theirs at once;
+    // the queues take turns then.
+    let acknowledged_ns = 16_000_000_000 / 81_000;
+    let many = median(reads_behind(2_000, 20, 1)) - few;
+    let program_ns = 2_620_000 * 482 / 100;
+    assert!((acknowledged_ns..=program_ns).contains(&many), "2000 writes have them all: {many}");
+    // From the queue of the writes it waits for all but those that were fetched already.
+    let behind = reads_behind(2_000, 1, 0)[0];
+    let due = (2_000 - 512) * acknowledged_ns - 10 * MS;
+    assert!(behind.abs_diff(due) < due / 10, "{behind} of {due}");
+}
+
 #[test]
 fn poisson_arrivals_wait_at_the_front_end_as_in_m_d_1() {
     // The front end of 3D XPoint; the dies behind it are nearly idle, and there is one submission queue.

@@ -1,6 +1,6 @@
 //! The adapter's write-back cache.
 
-use super::{MS, closed, command, device, near, open, random_sector};
+use super::{MS, Outcome, closed, command, device, near, open, random_sector};
 use crate::event::{Op, Stage};
 
 const CACHE: (&str, u64) = ("cache_mb", 64);
@@ -64,4 +64,40 @@ fn a_rotating_disk_behind_the_cache_is_fast_to_write_and_slow_to_read() {
         closed(&mut device("hba-hdd", &[], 1), 1, 4_000 * MS, |k| command(Op::Read, random_sector(k), 4096));
     // Half a turn and a seek over a tenth of the disk, and more; never the 100 us of the cache.
     assert!((6e6..14e6).contains(&reads.mean_ns()), "{}", reads.mean_ns());
+}
+
+#[test]
+fn a_stripe_of_rotating_disks_reads_in_sequence_at_the_rate_of_all_its_members() {
+    // At the outer edge, with requests of a stripe each and enough of them for every member to read ahead.
+    let read = |name: &str, depth| {
+        let next = |k| command(Op::Read, k * 512, 262_144);
+        let outcome = closed(&mut device(name, &[], 1), depth, 4_000 * MS, next);
+        outcome.iops() * 262_144.0
+    };
+    near("one disk", read("hba-hdd", 4), 175e6, 0.02);
+    near("eight disks", read("hba-r0-hdd", 64), 8.0 * 175e6, 0.05);
+}
+
+#[test]
+fn a_stripe_of_rotating_disks_has_the_random_reads_of_all_its_members() {
+    // 100 GB of the stripe are an eighth of that of each member.
+    let read = |name: &str, depth, share| -> Outcome {
+        let next = |k| command(Op::Read, random_sector(k) / share / 8 * 8, 4096);
+        closed(&mut device(name, &[], 1), depth, 20_000 * MS, next)
+    };
+    let (lone, striped) = (read("hba-hdd", 1, 8), read("hba-r0-hdd", 1, 1));
+    near("one at a time", striped.mean_ns(), lone.mean_ns(), 0.03);
+    // 32 for each member in the mean: the queue of each is a little shorter or longer than that.
+    let (one, eight) = (read("hba-hdd", 32, 8).iops(), read("hba-r0-hdd", 256, 1).iops());
+    near("32 for each member", eight, 8.0 * one, 0.1);
+}
+
+#[test]
+fn scattered_writes_to_a_stripe_of_rotating_disks_run_at_the_rate_of_its_members_once_its_cache_is_full() {
+    let write = |name: &str, share| {
+        let next = |k| command(Op::Write, random_sector(k) / share / 8 * 8, 4096);
+        closed(&mut device(name, &[("cache_mb", 4)], 1), 256, 20_000 * MS, next).iops()
+    };
+    let (one, eight) = (write("hba-hdd", 8), write("hba-r0-hdd", 1));
+    assert!((6.0..9.0).contains(&(eight / one)), "{eight} and {one}");
 }

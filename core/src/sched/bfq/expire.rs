@@ -32,8 +32,8 @@ impl Policy {
         }
     }
 
-    /// `bfq_bfqq_is_slow`: whether it got less than half a full budget done in a time long enough to judge, and the
-    /// time that it may be charged for.
+    /// `bfq_bfqq_is_slow`: whether it got less than half a full budget done in a time long enough to judge, or is seeky
+    /// where the time was shorter, and the time that it may be charged for.
     fn is_slow(&self, now: u64, q: Qid, compensate: bool) -> (bool, u64) {
         if !self.bfqq(q).is_sync() {
             return (false, 0);
@@ -42,16 +42,20 @@ impl Policy {
         let used_ns = until.saturating_sub(self.last_budget_start_ns);
         if used_ns < MS {
             // Too short to be measured: one seek, or the shortest idling where nothing seeks.
-            return (false, if self.rotational { 8 * MS } else { MIN_THINK_NS });
+            return (self.bfqq(q).seeky(), if self.rotational { 8 * MS } else { MIN_THINK_NS });
         }
-        let slow = used_ns > 20 * MS && self.wf2q.entity(q).service < self.tunables.max_budget() / 2;
+        let slow = if used_ns > 20 * MS {
+            self.wf2q.entity(q).service < self.rate.budget_limit() / 2
+        } else {
+            self.bfqq(q).seeky()
+        };
         (slow, used_ns)
     }
 
     /// `bfq_bfqq_charge_time`: as if it had been served at full speed for the time it had.
     fn charge_time(&mut self, q: Qid, used_ns: u64) {
         let (time_ms, timeout_ms) = (used_ns / MS, self.tunables.timeout_ns / MS);
-        let for_time = self.tunables.max_budget() * time_ms.min(timeout_ms) / timeout_ms;
+        let for_time = self.rate.budget_limit() * time_ms.min(timeout_ms) / timeout_ms;
         let e = self.wf2q.entity_mut(q);
         let total = e.service.max(for_time);
         e.budget = e.budget.max(total);
@@ -61,7 +65,7 @@ impl Policy {
 
     /// `__bfq_bfqq_recalc_budget`.
     fn recalc_budget(&mut self, q: Qid, reason: Reason) {
-        let (max, min) = (self.tunables.max_budget(), self.tunables.min_budget());
+        let (max, min) = (self.rate.budget_limit(), self.rate.min_budget());
         let b = self.bfqq(q);
         let budget = b.max_budget;
         let new = if !b.is_sync() {
@@ -81,6 +85,8 @@ impl Policy {
                 Reason::Preempted => return,
             }
         };
+        let follows_rate = self.rate.trusted() && self.tunables.user_max_budget == 0;
+        let new = if follows_rate { new.min(max) } else { new };
         self.bfqq_mut(q).max_budget = new;
         if let Some(rq) = self.next_rq(q) {
             let needs = self.serv_to_charge(rq, q);

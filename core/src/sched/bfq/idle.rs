@@ -77,6 +77,7 @@ impl Policy {
         }
         self.update_hw_tag();
         self.in_driver.remove(&slot);
+        self.completion_seen(now);
         let b = self.bfqq_mut(q);
         b.dispatched -= 1;
         b.last_end_ns = Some(now);

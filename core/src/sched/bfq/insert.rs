@@ -50,7 +50,7 @@ impl Policy {
         }
         let (class, weight) = class_and_weight(rq.prio);
         let q = self.wf2q.add(class, weight);
-        self.queues.push(Bfqq::new(owner, rq.prio, now, self.tunables.max_budget()));
+        self.queues.push(Bfqq::new(owner, rq.prio, now, self.rate.max_budget()));
         self.owners.insert(owner, q);
         if matches!(owner, Owner::Sync(_)) {
             self.handle_burst(now, q);

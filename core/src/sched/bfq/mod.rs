@@ -9,6 +9,7 @@
 //! - [`idle`]: when to idle, the idle timer, completions
 //! - [`expire`]: the end of a slot and the next budget
 //! - [`raise`]: raised weights and bursts
+//! - [`rate`]: the peak rate and the largest budget
 //! - [`view`], [`tunables`]: for people
 //!
 //! What is left out is named in `docs/kernel-notes.md`.
@@ -18,6 +19,7 @@ mod idle;
 mod insert;
 mod queue;
 mod raise;
+mod rate;
 mod select;
 mod tree;
 mod tunables;
@@ -26,6 +28,7 @@ mod view;
 use super::*;
 use queue::{Bfqq, Owner, Queued};
 use raise::Burst;
+use rate::PeakRate;
 use std::collections::{BTreeMap, VecDeque};
 use tree::{Qid, Wf2q};
 use tunables::Tunables;
@@ -59,6 +62,8 @@ struct IdleTimer {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Policy {
     rotational: bool,
+    /// Knob `bfq_injects`.
+    injects: bool,
     tunables: Tunables,
     queues: Vec<Bfqq>,
     owners: BTreeMap<Owner, Qid>,
@@ -96,6 +101,7 @@ pub(crate) struct Policy {
     waited_rq: Option<u32>,
     rqs_injected: bool,
     burst: Burst,
+    rate: PeakRate,
 }
 
 impl Policy {
@@ -103,6 +109,7 @@ impl Policy {
     pub(crate) fn new(cx: Cx<'_>) -> Self {
         Self {
             rotational: cx.disk.rotational,
+            injects: cx.knobs.bfq_injects,
             tunables: Tunables::default(),
             queues: Vec::new(),
             owners: BTreeMap::new(),
@@ -127,6 +134,7 @@ impl Policy {
             waited_rq: None,
             rqs_injected: false,
             burst: Burst::default(),
+            rate: PeakRate::new(cx.disk.rotational),
         }
     }
 
@@ -276,6 +284,25 @@ impl Scheduler for Policy {
             (true, true) => 6,
         };
         Some((((1 << word_bits) * sixteenths) >> 4).max(1))
+    }
+
+    fn limits_shares(&self, cx: Cx<'_>) -> bool {
+        cx.knobs.bfq_request_limit
+    }
+
+    /// `bfqq_request_over_limit`: it has as many requests, queued or in the driver, as its weight is worth of those that
+    /// this kind may have at all.
+    fn over_share(&self, cx: Cx<'_>, bio: &SchedRq, word_bits: u32) -> bool {
+        let Some(q) = self.bfqq_of(bio) else { return false };
+        let Some((weight, sum)) = self.wf2q.share(q) else { return false };
+        let all = u64::from(cx.disk.nr_requests);
+        let kind = match self.shallow_depth(cx, bio.op, bio.is_sync(), word_bits) {
+            Some(depth) => (all * u64::from(depth)) >> word_bits,
+            None => all,
+        };
+        let b = self.bfqq(q);
+        let limit = (kind * weight + sum / 2) / sum;
+        b.sort_list.len() as u64 + u64::from(b.dispatched) >= limit
     }
 
     /// `bfq_allow_bio_merge`: only into a request of the bfqq that the bio itself would go to.

@@ -201,10 +201,15 @@ impl Bfqq {
 
     /// `bfq_update_io_seektime`.
     pub(super) fn update_seeks(&mut self, rq: &SchedRq, rotational: bool) {
-        let far = self.last_request_pos != 0 && self.last_request_pos.abs_diff(rq.sector) > SEEK_SECTORS;
-        let seek = far && (rotational || rq.sectors < LARGE_NONROT_SECTORS);
+        let seek = is_seek(self.last_request_pos, rq, rotational);
         self.seek_history = (self.seek_history << 1) | u32::from(seek);
     }
+}
+
+/// `BFQ_RQ_SEEKY`: whether a request behind one that ended at `last` (0: none) is a seek.
+pub(super) fn is_seek(last: u64, rq: &SchedRq, rotational: bool) -> bool {
+    let far = last != 0 && last.abs_diff(rq.sector) > SEEK_SECTORS;
+    far && (rotational || rq.sectors < LARGE_NONROT_SECTORS)
 }
 
 /// `bfq_choose_req`: the better of two requests for a head at `last`. `back_max` sectors are the furthest way back, and

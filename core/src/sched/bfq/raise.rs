@@ -7,10 +7,6 @@ use super::{MS, Policy, Qid};
 const COEFF: u32 = 30;
 /// Idle for longer than this is long (`bfq_wr_min_idle_time`).
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// How long a weight stays raised. The kernel divides a constant by the peak rate, within 3 to 25 s; this is what
-/// `bfq_wr_duration` gives for the rate that it begins with: 3/2 of the 7 s of a rotating and 2.5 s of another disk.
-const DURATION_ROTATIONAL_NS: u64 = 10_500 * MS;
-const DURATION_NONROT_NS: u64 = 3_750 * MS;
 /// A process that got this many sectors while raised is not interactive (`max_service_from_wr`).
 const MAX_SERVICE: u64 = 120_000;
 /// Processes that start within this of each other start in one burst (`bfq_burst_interval`).
@@ -70,7 +66,7 @@ impl Policy {
         if !self.tunables.low_latency {
             return interactive;
         }
-        let duration_ns = if self.rotational { DURATION_ROTATIONAL_NS } else { DURATION_NONROT_NS };
+        let duration_ns = self.rate.raise_ns();
         let e = self.wf2q.entity_mut(q);
         let b = &mut self.queues[usize::from(q)];
         match (e.coeff > 1, interactive) {
@@ -79,7 +75,7 @@ impl Policy {
                 b.service_from_wr = 0;
                 b.wr_max_ns = duration_ns;
                 // A large budget would spoil what the weight gains.
-                e.budget = e.budget.min(2 * self.tunables.min_budget());
+                e.budget = e.budget.min(2 * self.rate.min_budget());
             }
             (true, true) => b.wr_max_ns = duration_ns,
             (true, false) if b.in_large_burst => e.coeff = 1,

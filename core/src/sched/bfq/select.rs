@@ -88,8 +88,8 @@ impl Policy {
             return (Some(own), Pick::OwnAsync);
         }
         let b = self.bfqq(q);
-        let may_inject =
-            !self.idling_boosts(q) && (!self.raised(q) || self.wr_busy_queues > 1 || !b.short_ttime);
+        let may_inject = self.injects
+            && !self.idling_boosts(q) && (!self.raised(q) || self.wr_busy_queues > 1 || !b.short_ttime);
         match may_inject.then(|| self.choose_for_injection(now, q)).flatten() {
             Some(other) => (Some(other), Pick::Injected),
             None => (None, Pick::Waits),
@@ -141,6 +141,7 @@ impl Policy {
         let times = u64::from(e.weight / e.orig_weight);
         let timeout_ns = now + self.tunables.timeout_ns * times;
         self.last_budget_start_ns = now;
+        self.rate.budget_assigned();
         let b = self.bfqq_mut(q);
         b.fifo_checked = false;
         b.timeout_ns = timeout_ns;
@@ -157,6 +158,7 @@ impl Policy {
             self.waited_rq = Some(rq.slot);
         }
         self.bfqq_mut(q).dispatched += 1;
+        self.update_peak_rate(now, &rq);
         self.last_position = rq.end();
         self.remove_request(now, rq.slot);
         self.in_driver.insert(rq.slot, q);

@@ -224,6 +224,17 @@ impl Wf2q {
         q
     }
 
+    /// Its weight and the sum of those that it shares requests with, while it waits or is served. Those of higher classes
+    /// count eight times each.
+    pub(super) fn share(&self, q: Qid) -> Option<(u64, u64)> {
+        let e = self.entity(q);
+        if !matches!(e.place, Place::Active(_)) && self.in_service != Some(q) {
+            return None;
+        }
+        let sum = self.trees[..=e.class].iter().fold(0, |sum, tree| sum * 8 + tree.wsum);
+        Some((u64::from(e.weight), sum))
+    }
+
     /// The device is given to it (`bfq_get_next_queue`); it leaves the tree but its weight still counts.
     pub(super) fn serve(&mut self, q: Qid) {
         self.extract(q);

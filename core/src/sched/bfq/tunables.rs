@@ -2,9 +2,6 @@
 
 use super::{MS, Policy, Tunable};
 
-/// Budget limit until the peak rate is known, sectors (`bfq_default_max_budget`). The rate is not estimated here, so it
-/// stays the limit.
-const DEFAULT_MAX_BUDGET: u64 = 16 * 1024;
 const INT_MAX: u64 = i32::MAX as u64;
 
 /// Times in ns.
@@ -38,16 +35,6 @@ impl Default for Tunables {
 }
 
 impl Tunables {
-    /// The largest budget, sectors (`bfq_max_budget`).
-    pub(super) fn max_budget(&self) -> u64 {
-        if self.user_max_budget == 0 { DEFAULT_MAX_BUDGET } else { self.user_max_budget }
-    }
-
-    /// The smallest budget, sectors (`bfq_min_budget`).
-    pub(super) fn min_budget(&self) -> u64 {
-        self.max_budget() / 32
-    }
-
     pub(super) fn list(&self) -> Vec<Tunable> {
         let row = |name, value, range, unit, help| Tunable { name, value, range, unit, help };
         let [fifo_async, fifo_sync] = self.fifo_expire_ns.map(|ns| ns / MS);
@@ -99,7 +86,7 @@ impl Tunables {
                 self.user_max_budget,
                 (0, INT_MAX),
                 "sectors",
-                "most sectors served in one slot; 0: 16384 (bfq_max_budget)",
+                "most sectors served in one slot; 0: what the disk does at its peak rate in timeout_sync (bfq_max_budget)",
             ),
             row(
                 "timeout_sync",
@@ -137,8 +124,14 @@ impl Policy {
             "back_seek_penalty" => t.back_seek_penalty = value,
             "slice_idle" => t.slice_idle_ns = value * MS,
             "slice_idle_us" => t.slice_idle_ns = value * 1000,
-            "max_budget" => t.user_max_budget = value,
-            "timeout_sync" => t.timeout_ns = value * MS,
+            "max_budget" => {
+                t.user_max_budget = value;
+                self.rate.set_max_budget(value, t.timeout_ns);
+            }
+            "timeout_sync" => {
+                t.timeout_ns = value * MS;
+                self.rate.set_max_budget(t.user_max_budget, t.timeout_ns);
+            }
             "strict_guarantees" => {
                 // Guarantees need idling.
                 if value != 0 && !t.strict_guarantees {

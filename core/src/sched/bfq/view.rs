@@ -137,6 +137,8 @@ impl Policy {
             ("wr_busy_queues".into(), self.wr_busy_queues.to_string()),
             ("hw_tag".into(), hw_tag.into()),
             ("last_position".into(), self.last_position.to_string()),
+            ("bfq_max_budget".into(), self.rate.budget_limit().to_string()),
+            ("peak_rate".into(), format!("{} MiB/s", self.rate.mib_per_s())),
         ];
         for (class, (name, tree)) in CLASSES.iter().zip(self.wf2q.trees()).enumerate() {
             facts.push((format!("busy_queues[{name}]"), self.busy_queues[class].to_string()));

@@ -5,6 +5,7 @@ mod idling;
 mod model;
 mod order;
 mod raising;
+mod rate;
 mod robust;
 
 use crate::event::{Flags, Op, Prio, PrioClass};
@@ -30,7 +31,11 @@ struct Rig {
 
 impl Rig {
     fn new(rotational: bool) -> Self {
-        let knobs = kernel_row("5.10").expect("a row of the table").knobs.clone();
+        Self::of("5.10", rotational)
+    }
+
+    fn of(kernel: &str, rotational: bool) -> Self {
+        let knobs = kernel_row(kernel).expect("a row of the table").knobs.clone();
         let disk = Disk { rotational, nr_hctx: 1, nr_cpus: 4, nr_requests: 256, in_driver: 0 };
         let sched = (row("bfq").expect("a row of the table").new)(Cx { now: 0, knobs: &knobs, disk });
         Self {
@@ -54,6 +59,19 @@ impl Rig {
     fn with(mut self, name: &str, value: u64) -> Self {
         self.sched.set(name, value);
         self
+    }
+
+    /// With budgets of at most so many sectors, in force: bfq keeps to its own limit for the first eleven slots, here those
+    /// of a process in another class, which leaves no trace but the head at sector 8.
+    fn with_max_budget(self, sectors: u64) -> Self {
+        let slice_idle =
+            self.sched.tunables(self.cx()).into_iter().find(|t| t.name == "slice_idle").expect("has it");
+        let mut rig = self.with("max_budget", sectors).with("slice_idle", 0);
+        for _ in 0..11 {
+            rig.send(with_prio(read(u16::MAX, 0, 8), PrioClass::Rt, 4));
+            rig.serve().expect("it has just been sent");
+        }
+        rig.with("slice_idle", slice_idle.value)
     }
 
     /// One call into the scheduler at the present time; does what it asks for.

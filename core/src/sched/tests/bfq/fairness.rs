@@ -15,7 +15,7 @@ proptest! {
         levels in prop::collection::vec(0u8..8, 2..7),
         sizes in prop::collection::vec(1..=LARGEST, 64),
     ) {
-        let mut rig = Rig::plain(true).with("max_budget", MAX_BUDGET);
+        let mut rig = Rig::plain(true).with_max_budget(MAX_BUDGET);
         let weights: Vec<u64> = levels.iter().map(|level| 10 * (8 - u64::from(*level))).collect();
         let total_weight: u64 = weights.iter().sum();
         let mut sent = vec![0usize; levels.len()];

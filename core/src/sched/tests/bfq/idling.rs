@@ -146,8 +146,8 @@ fn a_raised_process_is_waited_for_20_ms() {
 }
 
 /// Task 0 has the larger weight, on a disk where idling gains no throughput: it is waited for, for its share.
-fn heavy_and_light(light_sectors: u32) -> (Rig, u32) {
-    let mut rig = Rig::new(false).with("low_latency", 0);
+fn heavy_and_light(kernel: &str, light_sectors: u32) -> (Rig, u32) {
+    let mut rig = Rig::of(kernel, false).with("low_latency", 0);
     let first = rig.send(with_prio(read(0, 8, 8), PrioClass::Be, 0));
     for i in 0..20 {
         rig.send(with_prio(read(1, 1_000_000 + i * 7_000, light_sectors), PrioClass::Be, 7));
@@ -169,8 +169,8 @@ fn next_of_heavy(rig: &mut Rig, took_ns: u64) {
 }
 
 /// The service time of task 0 is known: one request of others may be injected.
-fn measured(light_sectors: u32) -> Rig {
-    let (mut rig, first) = heavy_and_light(light_sectors);
+fn measured(kernel: &str, light_sectors: u32) -> Rig {
+    let (mut rig, first) = heavy_and_light(kernel, light_sectors);
     assert_waits(&mut rig);
     assert!(rig.view().why.contains("weights differ"));
     // Until then nothing is injected. It is measured no sooner than 10 ms after the limit was reset.
@@ -192,7 +192,7 @@ fn injected(rig: &mut Rig) -> usize {
 
 #[test]
 fn different_weights_make_it_idle_and_injection_keeps_to_its_limit() {
-    let mut rig = measured(8);
+    let mut rig = measured("5.10", 8);
     assert_eq!(injected(&mut rig), 1);
     // With it the next request takes as long as alone.
     next_of_heavy(&mut rig, 2 * MS);
@@ -203,8 +203,16 @@ fn different_weights_make_it_idle_and_injection_keeps_to_its_limit() {
 }
 
 #[test]
+fn until_5_1_nothing_is_injected() {
+    let mut rig = measured("4.19", 8);
+    assert_eq!(injected(&mut rig), 0);
+    next_of_heavy(&mut rig, 2 * MS);
+    assert_eq!(injected(&mut rig), 0);
+}
+
+#[test]
 fn the_injection_limit_grows_only_one_beyond_what_was_in_the_driver() {
-    let mut rig = measured(8);
+    let mut rig = measured("5.10", 8);
     for _ in 0..6 {
         // One is injected each time although more might be: at most two are in the driver.
         assert_eq!(rig.dispatch().map(|rq| rq.task), Some(1));
@@ -215,7 +223,7 @@ fn the_injection_limit_grows_only_one_beyond_what_was_in_the_driver() {
 
 #[test]
 fn one_large_request_at_most_is_injected_where_nothing_rotates() {
-    let mut rig = measured(64);
+    let mut rig = measured("5.10", 64);
     assert_eq!(injected(&mut rig), 1);
     next_of_heavy(&mut rig, 2 * MS);
     assert_eq!(injected(&mut rig), 1, "the limit is two, but these are large");

@@ -33,6 +33,9 @@ struct Process {
     /// Left for want of requests, with some of its budget.
     may_go_on: bool,
     last_end: Option<u64>,
+    /// Which of its last 32 requests were seeks, and where the last ended.
+    seeks: u32,
+    last_sector: u64,
 }
 
 struct Model {
@@ -67,9 +70,11 @@ impl Model {
             next_budget: max * 2 / 3,
             may_go_on: false,
             last_end: None,
+            seeks: 1,
+            last_sector: 0,
         };
         let processes = levels.iter().map(process).collect();
-        Self { now: 0, clock: 0, head: 0, count: 0, max, processes, owner: BTreeMap::new() }
+        Self { now: 0, clock: 0, head: 8, count: 0, max, processes, owner: BTreeMap::new() }
     }
 
     fn tick(&mut self) -> u64 {
@@ -122,6 +127,10 @@ impl Model {
     fn arrive(&mut self, p: usize, sector: u64, sectors: u64, slot: u32) {
         let arrival = self.tick();
         self.owner.insert(slot, p);
+        let process = &mut self.processes[p];
+        let seek = process.last_sector != 0 && sector.abs_diff(process.last_sector) > 800;
+        process.seeks = process.seeks << 1 | u32::from(seek);
+        process.last_sector = sector + sectors;
         self.processes[p].requests.push((sector, arrival, sectors, slot));
         let before = self.processes[p].next;
         let of: Vec<u32> = before.into_iter().chain([slot]).collect();
@@ -206,12 +215,9 @@ impl Model {
         let slot = self.processes[p].next.expect("checked");
         let (sector, arrival, sectors, _) =
             *self.processes[p].requests.iter().find(|r| r.3 == slot).expect("queued");
-        let counted = self.processes.iter().filter(|p| p.state != State::Gone);
-        self.clock += (sectors << 22) / counted.map(|p| p.weight).sum::<u64>();
-        self.forget();
+        self.charge(p, sectors);
         self.head = sector + sectors;
         let process = &mut self.processes[p];
-        process.service += sectors;
         process.in_driver += 1;
         process.requests.retain(|r| r.3 != slot);
         process.requests.sort_unstable();
@@ -222,6 +228,13 @@ impl Model {
         let next = self.best(p, &of, sector);
         self.processes[p].next = next;
         slot
+    }
+
+    fn charge(&mut self, p: usize, sectors: u64) {
+        let counted = self.processes.iter().filter(|p| p.state != State::Gone);
+        self.clock += (sectors << 22) / counted.map(|p| p.weight).sum::<u64>();
+        self.processes[p].service += sectors;
+        self.forget();
     }
 
     /// One remembered process whose time has come is forgotten.
@@ -264,6 +277,13 @@ impl Model {
     }
 
     fn expire(&mut self, p: usize, why: Why) {
+        // Who seeks pays for the time of a seek, 8 of 125 ms, if that is more.
+        let price = self.max * 8 / 125;
+        if self.processes[p].seeks.count_ones() > 19 {
+            let total = self.processes[p].service.max(price);
+            self.processes[p].budget = self.processes[p].budget.max(total);
+            self.charge(p, total - self.processes[p].service);
+        }
         let needs = self.cost_of_next(p);
         let (max, min) = (self.max, self.max / 32);
         let keep_place = why == Why::Preempted && self.must_keep_place(p);
@@ -321,7 +341,7 @@ proptest! {
         tick_ns in 0u64..2,
         steps in prop::collection::vec(step(), 0..400),
     ) {
-        let mut rig = Rig::plain(true).with("max_budget", max);
+        let mut rig = Rig::plain(true).with_max_budget(max);
         let mut model = Model::new(&levels, max);
         for step in steps {
             match step {

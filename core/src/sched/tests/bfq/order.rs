@@ -82,7 +82,7 @@ fn an_expired_request_goes_first_once_a_slot() {
 
 #[test]
 fn budgets_end_slots_and_grow_to_the_maximum() {
-    let mut rig = Rig::plain(true).with("max_budget", 1024);
+    let mut rig = Rig::plain(true).with_max_budget(1024);
     for i in 0..100 {
         rig.send(read(0, i * 64, 64));
         rig.send(read(1, 1_000_000 + i * 64, 64));
@@ -140,7 +140,7 @@ fn a_slow_process_pays_with_time() {
 
 #[test]
 fn asynchronous_requests_are_charged_three_times_and_share_a_queue() {
-    let mut rig = Rig::plain(true).with("max_budget", 1024);
+    let mut rig = Rig::plain(true).with_max_budget(1024);
     for i in 0..60 {
         rig.send(read(0, i * 64, 64));
         // The writers take turns; their requests are served in the order of sectors.
@@ -193,6 +193,32 @@ fn writes_leave_sched_tags_for_reads_and_more_so_while_a_weight_is_raised() {
     assert_eq!(depth(&rig, Op::Read, true), None);
     assert_eq!(depth(&rig, Op::Write, true), Some(24));
     assert_eq!(depth(&rig, Op::Write, false), Some(12));
+}
+
+#[test]
+fn a_process_that_has_its_share_of_the_requests_gets_one_tag_a_word_from_5_17_on() {
+    let mut rig = Rig::plain(false);
+    rig.knobs = kernel_row("6.1").expect("a row of the table").knobs.clone();
+    let over = |rig: &Rig, task| rig.sched.over_share(rig.cx(), &read(task, 0, 8), 6);
+    assert!(rig.sched.limits_shares(rig.cx()) && !over(&rig, 0), "unknown yet");
+    // Alone it may have all 256, two of equal weight half of them each, whether queued or in the driver.
+    for i in 0..128 {
+        rig.send(read(0, i * 1_000, 8));
+    }
+    assert!(!over(&rig, 0));
+    rig.send(read(1, 5_000_000, 8));
+    assert!(over(&rig, 0) && !over(&rig, 1));
+    let first = rig.dispatch().expect("many are queued");
+    assert!(over(&rig, 0));
+    rig.complete(first.slot);
+    assert!(!over(&rig, 0), "127 are left");
+    // Synchronous writes may have three quarters: 96 of 192.
+    let write = SchedRq { flags: Flags::SYNC, ..write(0, 9_000_000, 8) };
+    assert!(rig.sched.over_share(rig.cx(), &write, 6));
+    rig.send(with_prio(read(2, 7_000_000, 8), PrioClass::Rt, 4));
+    assert!(over(&rig, 0) && !over(&rig, 2), "an RT process counts eight times");
+    rig.knobs = kernel_row("5.14").expect("a row of the table").knobs.clone();
+    assert!(!rig.sched.limits_shares(rig.cx()));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_large_burst_is_not_raised() {
 
 #[test]
 fn a_raised_process_preempts_and_gets_thirty_times_the_share() {
-    let mut rig = Rig::new(true).with("low_latency", 0).with("max_budget", 640);
+    let mut rig = Rig::new(true).with("low_latency", 0).with_max_budget(640);
     for i in 0..100 {
         rig.send(read(0, i * 64, 64));
     }
