@@ -228,12 +228,12 @@ mod tests {
     use crate::numbers::Run;
     use crate::preset;
 
-    fn run(name: &str) -> TwinRun {
+    fn run(name: &str, duration_ns: u64) -> TwinRun {
         let preset = preset::find(name).expect("the preset");
         let config = preset.config();
         let run = |side| {
             let mut scenario = config.scenario(&preset.base, side).expect("it builds");
-            scenario.duration_ns = 2_000_000;
+            scenario.duration_ns = duration_ns;
             scenario.warmup_ns = 0;
             Run::new(&scenario, config.policy(side)).expect("it runs")
         };
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_account_grows_and_says_where_they_part() {
-        let mut twins = run("seed-000");
+        let mut twins = run("seed-000", 2_000_000);
         let mut slices = 0;
         while !twins.advance(|| true) {
             slices += 1;
@@ -262,6 +262,26 @@ mod tests {
         assert!(account.most.windows(2).all(|w| by(&w[0]) >= by(&w[1])));
         assert!(account.bars.iter().all(|b| b.low_ns <= b.middle_ns && b.middle_ns <= b.high_ns));
         assert!(ribbon(&account.bars).contains("ribbon-middle"));
+    }
+
+    #[test]
+    fn a_listed_request_is_where_the_list_says() {
+        let mut twins = run("seed-000", 20_000_000);
+        while !twins.advance(|| false) {}
+        let account = account(&twins, true);
+        let preset = preset::find("seed-000").expect("the preset");
+        for (side, of) in [(0, Side::A), (1, Side::B)] {
+            let scenario = preset.config().scenario(&preset.base, of).expect("it builds");
+            let mut player = crate::player::Player::new(scenario).expect("it can be played");
+            for (name, pair) in &account.most {
+                player.seek(pair.got_ns[side]);
+                while player.seeking().is_some() {
+                    player.tick(0.0);
+                }
+                let request = player.scene().request(pair.rq[side]);
+                assert!(request.is_some_and(|r| r.task == pair.task), "{name}: {pair:?}, side {side}");
+            }
+        }
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Pair {
     pub lat_ns: [u64; 2],
     /// The request that carried it; 0 where the log names none.
     pub rq: [RqId; 2],
+    /// When it got that request or joined it, ns.
+    pub got_ns: [u64; 2],
 }
 
 impl Pair {
@@ -63,6 +65,7 @@ struct Io {
     queued_ns: u64,
     lat_ns: u64,
     rq: RqId,
+    got_ns: u64,
 }
 
 /// What is read off one log.
@@ -97,6 +100,7 @@ impl Reader {
                         queued_ns: event.at_ns,
                         lat_ns: u64::MAX,
                         rq: 0,
+                        got_ns: event.at_ns,
                     });
                 }
             }
@@ -106,7 +110,7 @@ impl Reader {
             | Kind::BackMerge { rq, bio, .. }
             | Kind::FrontMerge { rq, bio, .. } => {
                 if let Some(&at) = self.open.get(&bio) {
-                    self.ios[at].rq = rq;
+                    (self.ios[at].rq, self.ios[at].got_ns) = (rq, event.at_ns);
                 }
             }
             Kind::Reap { bio, lat_ns } => {
@@ -205,6 +209,7 @@ impl Twins {
                 queued_ns: [a.queued_ns, b.queued_ns],
                 lat_ns: [a.lat_ns, b.lat_ns],
                 rq: [a.rq, b.rq],
+                got_ns: [a.got_ns, b.got_ns],
             })
         };
         first.ios.iter().filter(done).filter_map(pair).collect()

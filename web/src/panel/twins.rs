@@ -70,7 +70,7 @@ pub fn TwinsPanel() -> impl IntoView {
             .with_untracked(|t| t.as_ref().and_then(|t| t.most.get(index as usize).map(|m| m.1)));
         if let Some(pair) = pair {
             let side = session.side.get_untracked().index();
-            session.seek(pair.queued_ns[side].saturating_add(pair.lat_ns[side] / 2));
+            session.seek_paused(pair.got_ns[side]);
             session.select(Some(pair.rq[side]).filter(|rq| *rq != 0));
             window().scroll_to_with_x_and_y(0.0, 0.0);
         }

@@ -110,16 +110,21 @@ impl Session {
                 Some(paint) if !unseen && !l.stage_hidden => paint(player, selected, passed),
                 _ => false,
             };
+            let arrived = seeking && l.players[side].as_ref().is_some_and(|p| p.seeking().is_none());
             l.painter = painter;
             let settles = (!unseen && l.twin_frame(side, playing, passed)) | settles;
             let beat = now - l.beat_ms >= BEAT_MS;
             if beat {
                 l.beat_ms = now;
             }
-            Some(((playing || seeking) && !unseen, settles, beat))
+            Some(((playing || seeking) && !unseen, settles, beat, arrived))
         });
         self.publish();
-        let Some((goes_on, settles, beat)) = more.flatten() else { return };
+        let Some((goes_on, settles, beat, arrived)) = more.flatten() else { return };
+        if arrived {
+            // The end of a long seek is news for the slower readers too.
+            self.beat.update(|b| *b = b.wrapping_add(1));
+        }
         if playing && goes_on && self.frame.get_untracked().ended {
             self.with_player_mut(|p| p.set_playing(false));
             self.playing.set(false);
