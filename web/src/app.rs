@@ -2,8 +2,8 @@
 
 use crate::config::Theme;
 use crate::panel::{
-    Announcer, Cases, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro,
-    KeySheet, Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
+    Announcer, Cases, Charts, Compare, Contention, Cpus, Elevator, EventLog, Figures, Header, Inspector,
+    Intro, KeySheet, Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -82,6 +82,7 @@ pub fn App() -> impl IntoView {
                         <Transport />
                     </Stage>
                     <Elevator />
+                    <Cpus />
                 </div>
                 <div class="side">
                     <PolicyPanel />

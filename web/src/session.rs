@@ -8,7 +8,7 @@ mod frames;
 mod link;
 mod runs;
 
-pub use frames::Painter;
+pub use frames::{Painter, Reader};
 
 use crate::config::{Config, Side, Theme, View};
 use crate::job::Reading;
@@ -88,8 +88,8 @@ struct Local {
     beat_ms: f64,
     page_hidden: bool,
     stage_hidden: bool,
-    /// The scheduler's panel is in view: time goes on for it too.
-    inside_shown: bool,
+    /// Panels in view for which time goes on too, a bit each.
+    shown: u8,
     painter: Option<Painter>,
     last_link: String,
     /// The playhead stands where a step has left it.

@@ -204,7 +204,7 @@ fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
     let mut used = [0u64; 4];
     let mut unpaid = [0u64; 4];
     for (c, cpu) in sim.cpus.iter().enumerate() {
-        for (m, ns) in sim.unpaid_ns(c).into_iter().enumerate() {
+        for (m, ns) in sim.unpaid_ns(c, sim.now).into_iter().enumerate() {
             used[m] += cpu.used_ns[m];
             unpaid[m] += ns;
         }

@@ -11,4 +11,5 @@ pub mod paint;
 pub mod palette;
 pub mod sprites;
 pub mod stage;
+pub mod strips;
 pub mod svg;
