@@ -3,7 +3,7 @@
 use crate::config::Theme;
 use crate::panel::{
     Announcer, Cases, Charts, Compare, Contention, Cpus, Elevator, EventLog, Figures, Header, Inspector,
-    Intro, KeySheet, Notices, PolicyPanel, Stage, Transport, Workload, use_keys,
+    Intro, KeySheet, Notices, PolicyPanel, SpaceTimePanel, Stage, Transport, Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -89,6 +89,7 @@ pub fn App() -> impl IntoView {
                     <Inspector />
                 </div>
             </div>
+            <SpaceTimePanel />
             <Charts />
             <Cases />
             <Figures />

@@ -20,6 +20,7 @@ pub mod player;
 pub mod preset;
 pub mod scene;
 pub mod session;
+pub mod spacetime;
 pub mod sysfs;
 pub mod url;
 pub mod words;

@@ -65,13 +65,21 @@ pub(super) fn Rows(
     /// What pressing a request does.
     #[prop(optional)]
     on_request: Option<Callback<u32>>,
+    /// The request that is selected: its button says so.
+    #[prop(optional)]
+    selected: Option<Signal<Option<u32>>>,
 ) -> impl IntoView {
     let cell = move |cell: Cell| {
         let Cell { text, class, note, help, head, rq } = cell;
         let inner = match (rq, on_request) {
             _ if !help.is_empty() => view! { <span title=help>{text}</span> }.into_any(),
             (Some(rq), Some(on)) => {
-                view! { <button type="button" class="quiet link" on:click=move |_| on.run(rq)>{text}</button> }.into_any()
+                let pressed = selected
+                    .map(|s| Signal::derive(move || if s.get() == Some(rq) { "true" } else { "false" }));
+                view! {
+                    <button type="button" class="quiet link" aria-pressed=pressed on:click=move |_| on.run(rq)>{text}</button>
+                }
+                .into_any()
             }
             _ => text.into_any(),
         };
