@@ -49,6 +49,9 @@ pub(crate) fn build(sim: &Sim) -> Report {
             bytes: sim.stats.bytes.clone(),
             lat_sum_ns: sim.stats.lat_sum_ns.clone(),
             dirty_bytes: sim.stats.dirty_series(sim.now),
+            in_flight: sim.stats.course.in_flight(sim.now),
+            spin_ns: sim.stats.course.spin_ns(),
+            heat: sim.stats.course.heat(),
         },
         violations: sim.violations().to_vec(),
         warnings: {
