@@ -10,7 +10,7 @@ use plotters_canvas::CanvasBackend;
 use web_sys::HtmlCanvasElement;
 
 /// Room left of the plot for its labels, rem.
-pub const LEFT: f64 = 3.5;
+pub const LEFT: f64 = 4.5;
 /// Room right of the plot, rem.
 pub const RIGHT: f64 = 1.5;
 const TOP: f64 = 0.625;

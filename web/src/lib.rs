@@ -11,6 +11,7 @@ pub mod chart;
 pub mod config;
 pub mod crash;
 pub mod draw;
+pub mod eventlog;
 pub mod job;
 pub mod narrate;
 pub mod now;
