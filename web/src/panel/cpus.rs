@@ -1,6 +1,6 @@
 //! What the CPUs spend their time on: a strip for each over the last window, and the same as a table.
 
-use super::control::{state, text};
+use super::control::text;
 use super::picture::{Easel, Fold, Picture};
 use super::table::{Cell, Row, Rows};
 use crate::draw::strips;
@@ -71,7 +71,6 @@ pub fn Cpus() -> impl IntoView {
                 <h2 id="cpus-title">"CPUs"</h2>
                 <p class="panel-note">{note}</p>
             </div>
-            <div hidden=state(move || rows.read().0.is_empty())>
                 <Picture
                     class="strips"
                     label=text(move || {
@@ -84,7 +83,6 @@ pub fn Cpus() -> impl IntoView {
                     height=height
                     draw=Callback::new(draw)
                 />
-            </div>
             <ul class="legend" aria-label="What the fills mean" inner_html=legend></ul>
             <Fold summary="The same as a table" open>
                 <div class="scroll" tabindex="0" role="group" aria-label="Table of CPU time">

@@ -3,9 +3,10 @@
 use crate::app::Dark;
 use crate::draw::canvas::CanvasPaint;
 use crate::draw::palette::Palette;
+use leptos::ev;
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
-use leptos_use::{use_intersection_observer, use_resize_observer};
+use leptos_use::{use_event_listener, use_intersection_observer, use_resize_observer};
 
 /// What a picture is painted on.
 pub(super) struct Easel {
@@ -65,13 +66,23 @@ pub(super) fn Picture(
     let _ = use_intersection_observer(node, move |entries, _| {
         shown.set(entries.last().is_some_and(|e| e.is_intersecting()));
     });
-    Effect::new(move |_| {
-        let (size, dark, shown) = (size.get(), dark.get(), shown.get());
-        if let Some(canvas) = canvas.get().filter(|_| shown) {
-            let palette = if dark { Palette::DARK } else { Palette::LIGHT };
+    // What was out of sight so far must be there on paper.
+    let printing = RwSignal::new(false);
+    for (name, on) in [("beforeprint", true), ("afterprint", false)] {
+        let _ =
+            use_event_listener(window(), ev::Custom::<web_sys::Event>::new(name), move |_| printing.set(on));
+    }
+    Effect::new(move |drawn: Option<Option<((f64, f64), bool)>>| {
+        let now = (size.get(), dark.get());
+        // Once in each size and theme also out of sight, so that a canvas is never a blurred one that grew.
+        let wanted = shown.get() || printing.get() || drawn.flatten() != Some(now);
+        let canvas = canvas.get()?;
+        if wanted {
+            let palette = if now.1 { Palette::DARK } else { Palette::LIGHT };
             let ratio = window().device_pixel_ratio().clamp(0.5, 4.0);
-            draw.run(Easel { canvas, size, ratio, rem: root_size(), palette });
+            draw.run(Easel { canvas, size: now.0, ratio, rem: root_size(), palette });
         }
+        Some(now)
     });
     let style = move || height.map(|h| format!("height:{}px", h.get()));
     view! {
