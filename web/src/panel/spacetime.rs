@@ -1,7 +1,7 @@
 //! Requests over time as a table: a row for each request, a column for each slice of time, letters in the cells.
 
 use super::control::{Button, Choice, Switch, act, state, text};
-use super::table::{Cell, Row, Rows};
+use super::table::{Cell, Row, Rows, on_arrows};
 use crate::session::{Reader, Session};
 use crate::spacetime::{self, Ask, At, FINISHED, Order, SLICES, SpaceTime, TimeRow};
 use crate::words;
@@ -82,7 +82,13 @@ pub fn SpaceTimePanel() -> impl IntoView {
                 </span>
                 <Button class="quiet" on=act(print) words=String::from("Print") />
             </div>
-            <div class="scroll" tabindex="0" role="group" aria-label="Table of requests over time">
+            <div
+                class="scroll"
+                tabindex="0"
+                role="group"
+                aria-label="Table of requests over time: arrow keys go from request to request, Enter selects one"
+                on:keydown=on_arrows
+            >
                 <table>
                     <thead>
                         <tr>
