@@ -240,6 +240,14 @@ impl Sim {
         self.kick_hctxs();
     }
 
+    /// Changes a cost of the machine from now on, ns; false if no cost is called so. For questions of the kind: what if it
+    /// were free?
+    pub fn set_cost(&mut self, name: &str, ns: u32) -> bool {
+        let known = self.costs.by_name(name).map(|cost| *cost = ns.min(crate::setup::COST_MAX)).is_some();
+        self.objects.set_distances(&self.cpus, &self.costs);
+        known
+    }
+
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).
     pub fn set_queue_depth(&mut self, queue: u16, depth: u32) {
         if let Some(q) = self.queues.get_mut(queue as usize) {

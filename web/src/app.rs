@@ -3,7 +3,8 @@
 use crate::config::Theme;
 use crate::panel::{
     Announcer, Cases, Charts, Compare, Contention, Cpus, Elevator, EventLog, Figures, Header, Inspector,
-    Intro, KeySheet, Notices, PolicyPanel, SpaceTimePanel, Stage, Transport, Workload, use_keys,
+    Intro, Keep, KeySheet, Lamps, Notices, PolicyPanel, SpaceTimePanel, Stage, Tour, Transport, TwinsPanel,
+    Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -50,6 +51,12 @@ pub fn App() -> impl IntoView {
         }
     });
 
+    Effect::new(move |_| {
+        if let Some(root) = document().document_element() {
+            let _ = root.toggle_attribute_with_force("data-presenter", session.presenter.get());
+        }
+    });
+
     Effect::new(move |_| session.draft.with(|draft| crate::crash::remember(draft)));
 
     let visibility = use_document_visibility();
@@ -82,6 +89,7 @@ pub fn App() -> impl IntoView {
                         <Transport />
                     </Stage>
                     <Elevator />
+                    <TwinsPanel />
                     <Cpus />
                 </div>
                 <div class="side">
@@ -94,10 +102,12 @@ pub fn App() -> impl IntoView {
             <Cases />
             <Figures />
             <Contention />
+            <Lamps />
             <div class="pair">
                 <Workload />
                 <EventLog />
             </div>
+            <Keep />
             <Announcer />
         </main>
         <footer class="foot">
@@ -106,6 +116,7 @@ pub fn App() -> impl IntoView {
                  devices below. The same scenario and seed give the same run, to the nanosecond, everywhere."
             </p>
         </footer>
+        <Tour />
         <KeySheet node=sheet />
     }
 }

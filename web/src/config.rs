@@ -1,6 +1,7 @@
 //! What the user chose, as one plain value: everything that the URL keeps and a run is built from. No browser here.
 
 use crate::sysfs::Sysfs;
+use mqscope_core::check::Invariant;
 use mqscope_core::kernel::{self, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use std::collections::BTreeMap;
@@ -156,6 +157,8 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Simulated length, ns.
     pub duration_ns: Option<u64>,
+    /// Invariants that both runs break once, on purpose.
+    pub breaks: Vec<Invariant>,
     /// The two policies.
     pub policies: [Policy; 2],
 }
@@ -209,9 +212,40 @@ impl Config {
             scenario.duration_ns = duration;
             scenario.warmup_ns = scenario.warmup_ns.min(duration / 5);
         }
+        for invariant in &self.breaks {
+            if !scenario.break_invariants.contains(invariant) {
+                scenario.break_invariants.push(*invariant);
+            }
+        }
         scenario.knobs()?;
         Ok(scenario)
     }
+}
+
+/// Most bookmarks.
+pub const BOOKMARKS_MAX: usize = 12;
+/// Longest note of a bookmark, characters.
+pub const NOTE_MAX: usize = 120;
+
+/// A moment to come back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bookmark {
+    /// When, ns.
+    pub at_ns: u64,
+    /// What there is to see.
+    pub note: String,
+}
+
+/// Keeps bookmarks in order of time, one for a moment, and not too many; false if there is no room.
+pub fn add_bookmark(list: &mut Vec<Bookmark>, at_ns: u64, note: &str) -> bool {
+    list.retain(|b| b.at_ns != at_ns);
+    if list.len() >= BOOKMARKS_MAX {
+        return false;
+    }
+    let note = note.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(NOTE_MAX).collect();
+    let place = list.partition_point(|b| b.at_ns < at_ns);
+    list.insert(place, Bookmark { at_ns, note });
+    true
 }
 
 /// How the page looks at the run. Kept in the URL as well, but no run depends on it.
@@ -229,6 +263,10 @@ pub struct View {
     pub playing: bool,
     /// Selected request.
     pub selected: Option<u32>,
+    /// Whether both policies are on the stage.
+    pub both: bool,
+    /// Moments to come back to, in order of time.
+    pub bookmarks: Vec<Bookmark>,
     /// Colours.
     pub theme: Theme,
 }

@@ -5,7 +5,9 @@ use crate::config::Policy;
 use mqscope_core::Sim;
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
+use mqscope_core::report::twins::Twins;
 use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::topology::Topology;
 
 /// Simulated time between two looks at the wall clock, ns: some hundred events at a million I/Os a second.
 const STRIDE_NS: u64 = 20_000;
@@ -42,25 +44,29 @@ impl Run {
     /// Runs until `enough` says so or the run is over; true when it is over.
     pub fn advance(&mut self, mut enough: impl FnMut() -> bool) -> bool {
         while !self.finished {
-            let change = self.changes.get(self.next);
-            let next_event = self.sim.next_event_ns();
-            match (change, next_event) {
-                (_, None) => self.finished = true,
-                (Some((at, knobs)), Some(event)) if event > *at => {
-                    self.sim.set_knobs(knobs.clone());
-                    self.next += 1;
-                }
-                (change, Some(event)) => {
-                    let until = event.saturating_add(STRIDE_NS);
-                    let more = self.sim.run_until(change.map_or(until, |(at, _)| until.min(*at)));
-                    self.finished = !more;
-                }
-            }
+            self.stride();
             if enough() {
                 break;
             }
         }
         self.finished
+    }
+
+    /// One stride of the run, or its next change.
+    fn stride(&mut self) {
+        let change = self.changes.get(self.next);
+        match (change, self.sim.next_event_ns()) {
+            (_, None) => self.finished = true,
+            (Some((at, knobs)), Some(event)) if event > *at => {
+                self.sim.set_knobs(knobs.clone());
+                self.next += 1;
+            }
+            (change, Some(event)) => {
+                let until = event.saturating_add(STRIDE_NS);
+                let more = self.sim.run_until(change.map_or(until, |(at, _)| until.min(*at)));
+                self.finished = !more;
+            }
+        }
     }
 
     /// How far it is, ns.
@@ -72,5 +78,54 @@ impl Run {
     pub fn numbers(&self) -> Numbers {
         let share = if self.finished { 1.0 } else { self.sim.now_ns() as f64 / self.duration_ns as f64 };
         Numbers { report: self.sim.report(), share: share.clamp(0.0, 1.0), finished: self.finished }
+    }
+}
+
+/// Both runs with their logs, compared event by event.
+pub struct TwinRun {
+    runs: [Run; 2],
+    twins: Twins,
+}
+
+impl TwinRun {
+    /// Begins with the runs of both sides.
+    pub fn new(mut runs: [Run; 2]) -> Self {
+        for run in &mut runs {
+            run.sim.log_mut().set_on(true);
+        }
+        Self { runs, twins: Twins::default() }
+    }
+
+    /// Runs until `enough` says so or nothing is left to learn; true when that is so.
+    pub fn advance(&mut self, mut enough: impl FnMut() -> bool) -> bool {
+        while !self.twins.complete() {
+            // The one that is behind goes on, so that neither has to wait with much in hand.
+            let [a, b] = &self.runs;
+            let side = usize::from(a.finished || (!b.finished && b.now_ns() < a.now_ns()));
+            let side = if self.twins.ahead(side) && !self.runs[1 - side].finished { 1 - side } else { side };
+            let run = &mut self.runs[side];
+            run.stride();
+            for event in run.sim.log().events() {
+                self.twins.push(side, *event);
+            }
+            run.sim.log_mut().clear();
+            if run.finished {
+                self.twins.end(side);
+            }
+            if enough() {
+                break;
+            }
+        }
+        self.twins.complete()
+    }
+
+    /// What is known so far.
+    pub fn twins(&self) -> &Twins {
+        &self.twins
+    }
+
+    /// The fixed things of a side.
+    pub fn topology(&self, side: usize) -> &Topology {
+        self.runs[side].sim.topology()
     }
 }

@@ -120,6 +120,7 @@ impl Preset {
             depth: None,
             seed: None,
             duration_ns: None,
+            breaks: Vec::new(),
             policies: [0, 1].map(|i| Policy {
                 start: self.sides[i].clone(),
                 sysfs: self.sysfs[i].clone(),
@@ -141,6 +142,8 @@ impl Preset {
             speed,
             playing: true,
             selected: None,
+            both: false,
+            bookmarks: Vec::new(),
             theme: Theme::Auto,
         }
     }

@@ -5,16 +5,19 @@
 
 mod edit;
 mod frames;
+mod keep;
 mod link;
 mod runs;
 
 pub use frames::{Painter, Reader};
 
-use crate::config::{Config, Side, Theme, View};
+use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::job::Reading;
-use crate::numbers::{Numbers, Run};
+use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
 use crate::scene::Spot;
+use crate::twins::Account;
+use crate::why::Question;
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
 use leptos::prelude::*;
 use mqscope_core::event::RqId;
@@ -45,6 +48,14 @@ pub struct Session {
     pub draft: RwSignal<String>,
     /// Policy on the stage.
     pub side: RwSignal<Side>,
+    /// Large type, and a clicker's keys step.
+    pub presenter: RwSignal<bool>,
+    /// Stop of the tour; `None` while there is none.
+    pub tour: RwSignal<Option<usize>>,
+    /// Moments kept, in order of time.
+    pub bookmarks: RwSignal<Vec<Bookmark>>,
+    /// Both policies are on the stage, at the same time of the run.
+    pub both: RwSignal<bool>,
     /// Simulated ns per second on the wall.
     pub speed: RwSignal<f64>,
     /// Whether it plays.
@@ -67,6 +78,10 @@ pub struct Session {
     pub said: RwSignal<String>,
     /// Numbers of both policies over the whole run.
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
+    /// Where the two runs part, as far as it is known.
+    pub twins: RwSignal<Option<Arc<Account>>>,
+    /// What the selected request's latency would have been without one cause, as far as it is known.
+    pub why: RwSignal<Option<Question>>,
     /// The reader wants less motion: nothing plays by itself.
     calm: Signal<bool>,
     local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
@@ -78,6 +93,9 @@ struct Local {
     base: Option<Scenario>,
     players: [Option<Player>; 2],
     runs: [Option<Run>; 2],
+    /// Both runs are to be compared, or being compared.
+    twin_due: bool,
+    twin: Option<TwinRun>,
     run_timer: bool,
     /// The run on the stage is not known to its end yet.
     unexplored: bool,
@@ -91,6 +109,12 @@ struct Local {
     /// Panels in view for which time goes on too, a bit each.
     shown: u8,
     painter: Option<Painter>,
+    /// Draws the other policy, where both are on the stage.
+    twin_painter: Option<Painter>,
+    /// The other has not come to the moment of the one on the stage yet.
+    twin_behind: bool,
+    /// Jumps of the player on the stage that the other has followed.
+    twin_jumps: u64,
     last_link: String,
     /// The playhead stands where a step has left it.
     stepped: bool,
@@ -105,6 +129,10 @@ impl Session {
             reading: RwSignal::new(Reading::default()),
             draft: RwSignal::new(String::new()),
             side: RwSignal::new(read.view.side),
+            presenter: RwSignal::new(false),
+            tour: RwSignal::new(None),
+            bookmarks: RwSignal::new(read.view.bookmarks.clone()),
+            both: RwSignal::new(read.view.both),
             speed: RwSignal::new(read.view.speed),
             playing: RwSignal::new(false),
             selected: RwSignal::new(None),
@@ -116,6 +144,8 @@ impl Session {
             notices: RwSignal::new(Vec::new()),
             said: RwSignal::new(String::new()),
             numbers: [RwSignal::new(None), RwSignal::new(None)],
+            twins: RwSignal::new(None),
+            why: RwSignal::new(None),
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
@@ -141,8 +171,21 @@ impl Session {
             speed: self.speed.get_untracked(),
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
+            both: self.both.get_untracked(),
+            bookmarks: self.bookmarks.get_untracked(),
             theme: self.theme.get_untracked(),
         }
+    }
+
+    /// How many CPUs have tasks of the workload.
+    pub fn tasks(&self) -> u32 {
+        let cpus = self.with_player(|p| {
+            let mut cpus: Vec<_> = p.topology().tasks.iter().map(|t| t.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            cpus.len() as u32
+        });
+        cpus.unwrap_or(0)
     }
 
     /// Reads from the player on the stage; `None` while there is none. Tracks nothing: read [`Session::beat`] for that.
@@ -209,9 +252,42 @@ impl Session {
         self.moved();
     }
 
+    /// Moves the playhead to event number `event`, which happens at `t_ns`, and stands behind it.
+    pub fn go_to(&self, t_ns: u64, event: u64) {
+        self.with_player_mut(|p| {
+            p.set_playing(false);
+            p.go_to_event(event);
+        });
+        self.playing.set(false);
+        let found = self.with_player(|p| p.position() == event && p.now_ns() == t_ns);
+        self.with_local(|l| l.stepped = found == Some(true));
+        if found != Some(true) {
+            self.with_player_mut(|p| p.seek(t_ns));
+        }
+        self.moved();
+        self.say_last_event();
+    }
+
     /// Moves the playhead by so many ns.
     pub fn seek_by(&self, delta_ns: i64) {
         self.seek(self.frame.get_untracked().now_ns.saturating_add_signed(delta_ns));
+    }
+
+    /// To the next mark of the timeline (merge, lock queue, tag wait, refusal), or the one before.
+    pub fn seek_mark(&self, forward: bool) {
+        let mark = self.with_player(|p| p.timeline().mark_from(p.now_ns(), forward));
+        match mark.flatten() {
+            Some(mark) => {
+                self.set_playing(false);
+                self.seek(mark.at_ns);
+                self.said.set(format!("{}: {}", crate::words::moment(mark.at_ns), mark.kind.words()));
+            }
+            None => self.said.set(String::from(if forward {
+                "There is no mark after this moment in the part of the run that is known."
+            } else {
+                "There is no mark before this moment."
+            })),
+        }
     }
 
     /// One event on.
@@ -282,6 +358,7 @@ impl Session {
     /// Selects a request, or none.
     pub fn select(&self, rq: Option<RqId>) {
         self.selected.set(rq);
+        self.why.set(None);
         self.moved();
     }
 
@@ -315,6 +392,12 @@ impl Session {
         self.side.set(side);
         self.build(side, now);
         self.with_player_mut(|p| p.set_playing(playing));
+        self.moved();
+    }
+
+    /// Puts both policies on the stage, or only one.
+    pub fn set_both(&self, both: bool) {
+        self.both.set(both);
         self.moved();
     }
 

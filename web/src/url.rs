@@ -4,12 +4,15 @@
 //! anyway are left out. A fragment that cannot be read gives a message for each part that was left aside, and the
 //! preset's own values in its place.
 
-use crate::config::{CHANGES_MAX, Config, JOB_MAX, Policy, Rules, SPEED_RANGE, Side, Theme, View};
+use crate::config::{
+    BOOKMARKS_MAX, CHANGES_MAX, Config, JOB_MAX, Policy, Rules, SPEED_RANGE, Side, Theme, View, add_bookmark,
+};
 use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::words;
 use mqscope_core::Sim;
 use mqscope_core::cases::cases;
+use mqscope_core::check::Invariant;
 use mqscope_core::device;
 use mqscope_core::host;
 use mqscope_core::kernel;
@@ -17,6 +20,10 @@ use mqscope_core::scenario::DURATION_MAX_NS;
 
 /// Longest fragment that is read or written, bytes. Browsers and chats cut longer ones.
 pub const FRAGMENT_MAX: usize = 32 * 1024;
+/// Longest file that is read, bytes.
+pub const FILE_MAX: usize = 256 * 1024;
+/// First line of a file.
+const FILE_HEAD: &str = "mqscope 1";
 /// Most messages about one fragment.
 const MESSAGES_MAX: usize = 5;
 
@@ -111,6 +118,34 @@ fn clip(text: &str) -> String {
 
 /// The fragment of a state, without `#`. A job too long for a link is left out; the flag says so.
 pub fn write(config: &Config, view: &View) -> (String, bool) {
+    write_within(config, view, FRAGMENT_MAX)
+}
+
+/// The state as a file: a heading, then a line for each part of the fragment.
+pub fn write_file(config: &Config, view: &View) -> String {
+    format!("{FILE_HEAD}\n{}\n", write_within(config, view, FILE_MAX).0.replace('&', "\n"))
+}
+
+/// Reads a file that [`write_file`] wrote.
+///
+/// # Errors
+/// Says what else the file seems to be and what would fit.
+pub fn read_file(text: &str) -> Result<Read, String> {
+    if text.len() > FILE_MAX {
+        return Err(format!("The file has {} bytes; at most {FILE_MAX} are read.", text.len()));
+    }
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|l| !l.is_empty());
+    match lines.next() {
+        Some(FILE_HEAD) => Ok(read_within(&lines.collect::<Vec<_>>().join("&"), FILE_MAX)),
+        Some(line) => Err(format!(
+            "Line 1 is '{}'; a scenario file begins with '{FILE_HEAD}'. A fio job belongs in the Workload panel.",
+            clip(line)
+        )),
+        None => Err(format!("The file is empty; a scenario file begins with '{FILE_HEAD}'.")),
+    }
+}
+
+fn write_within(config: &Config, view: &View, most: usize) -> (String, bool) {
     let preset = preset::find(&config.preset).unwrap_or_else(preset::first);
     let (usual, usual_view) = (preset.config(), preset.view());
     let mut out = String::from("v=1");
@@ -153,6 +188,9 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
     if view.side != Side::A {
         push("side", "b");
     }
+    if view.both {
+        push("both", "1");
+    }
     push("t", &words::exact_span(view.t_ns));
     if let Some(event) = view.event {
         push("event", &event.to_string());
@@ -169,6 +207,12 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
     if view.theme != Theme::Auto {
         push("theme", view.theme.word());
     }
+    for bookmark in &view.bookmarks {
+        push("mark", &format!("{}:{}", words::exact_span(bookmark.at_ns), bookmark.note));
+    }
+    if !config.breaks.is_empty() {
+        push("break", &config.breaks.iter().map(|i| i.name()).collect::<Vec<_>>().join(","));
+    }
     for (name, value) in &config.answers {
         push("var", &format!("{name}:{value}"));
     }
@@ -176,7 +220,7 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
     if let Some(job) = &config.job {
         let mut text = String::from("&job=");
         escape(job, &mut text);
-        cut = out.len() + text.len() > FRAGMENT_MAX;
+        cut = out.len() + text.len() > most;
         if !cut {
             out.push_str(&text);
         }
@@ -186,13 +230,16 @@ pub fn write(config: &Config, view: &View) -> (String, bool) {
 
 /// Reads a fragment, with or without `#`. Never fails: what it cannot use it names in the messages.
 pub fn read(fragment: &str) -> Read {
+    read_within(fragment, FRAGMENT_MAX)
+}
+
+fn read_within(fragment: &str, most: usize) -> Read {
     let fragment = fragment.trim_start_matches('#');
     let mut messages = Vec::new();
     let pairs: Vec<(String, String)> = match fragment.len() {
-        n if n > FRAGMENT_MAX => {
-            messages.push(format!(
-                "The address is {n} bytes long; at most {FRAGMENT_MAX} are read. It was left aside."
-            ));
+        n if n > most => {
+            messages
+                .push(format!("The address is {n} bytes long; at most {most} are read. It was left aside."));
             Vec::new()
         }
         _ => fragment
@@ -287,6 +334,7 @@ impl Reader {
             "side" => {
                 self.view.side = if one_of(value, ["a", "b"].into_iter())? == "b" { Side::B } else { Side::A }
             }
+            "both" => self.view.both = one_of(value, ["0", "1"].into_iter())? == "1",
             "t" => self.view.t_ns = time(value)?,
             "event" => self.view.event = Some(number(value, 1, u64::MAX)?),
             "speed" => self.view.speed = (time(value)? as f64).clamp(SPEED_RANGE.0, SPEED_RANGE.1),
@@ -295,6 +343,13 @@ impl Reader {
             "theme" => {
                 self.view.theme = Theme::from_word(value).ok_or("it is auto, light or dark")?;
             }
+            "mark" => {
+                let (at, note) = value.split_once(':').ok_or("it is time:note")?;
+                if !add_bookmark(&mut self.view.bookmarks, time(at)?, note) {
+                    return Err(format!("at most {BOOKMARKS_MAX} moments are kept"));
+                }
+            }
+            "break" => self.config.breaks = breaks_read(value)?,
             "var" => {
                 let (name, answer) = value.split_once(':').ok_or("it is name:value")?;
                 if self.config.answers.len() >= 32 || name.len() > 100 || answer.len() > 1000 {
@@ -309,6 +364,21 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+fn breaks_read(value: &str) -> Result<Vec<Invariant>, String> {
+    let mut breaks = Vec::new();
+    for name in value.split(',') {
+        let known = Invariant::ALL.into_iter().find(|i| i.name() == name);
+        let invariant = known.ok_or_else(|| {
+            let all: Vec<_> = Invariant::ALL.iter().map(|i| i.name()).collect();
+            format!("'{}' is none of {}", clip(name), all.join(", "))
+        })?;
+        if !breaks.contains(&invariant) {
+            breaks.push(invariant);
+        }
+    }
+    Ok(breaks)
 }
 
 fn change_read(policy: &mut Policy, value: &str) -> Result<(), String> {
@@ -343,6 +413,7 @@ fn time(value: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Bookmark;
 
     fn again(config: &Config, view: &View) -> Read {
         read(&write(config, view).0)
@@ -362,6 +433,7 @@ mod tests {
         config.depth = Some(32);
         config.seed = Some(u64::MAX);
         config.duration_ns = Some(7_000_001);
+        config.breaks = vec![Invariant::BatchSorted, Invariant::OneHolder];
         config.policies[0].start.set_knob("plug_max", "32");
         config.policies[1].start = Rules::new("6.1", &[("dispatch_mode", "take-all")]);
         config.policies[0].sysfs =
@@ -376,11 +448,34 @@ mod tests {
             speed: 300.0,
             playing: false,
             selected: Some(17),
+            both: true,
+            bookmarks: vec![
+                Bookmark { at_ns: 0, note: String::new() },
+                Bookmark { at_ns: 5_000, note: "here: 50 % & more, ü".into() },
+            ],
             theme: Theme::Dark,
         };
         let same = again(&config, &view);
         assert_eq!((same.config, same.view), (config, view));
         assert_eq!(same.messages, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_holds_what_a_link_cannot_and_other_files_are_refused() {
+        let preset = preset::first();
+        let job = format!("[a]\nrw=randread\n; {}\n", "& = % ü ".repeat(4_000));
+        let config = Config { job: Some(job), ..preset.config() };
+        assert!(write(&config, &preset.view()).1, "it is too long for a link");
+        let text = write_file(&config, &preset.view());
+        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        for text in [text, windows] {
+            let same = read_file(&text).expect("it is a scenario file");
+            assert_eq!((same.config, same.view, same.messages), (config.clone(), preset.view(), Vec::new()));
+        }
+        for bad in ["", "\n\n", "[global]\nrw=read", "mqscope 2\nv=1", &"x".repeat(FILE_MAX + 1)] {
+            assert!(read_file(bad).is_err(), "{}", clip(bad));
+        }
+        assert_eq!(read_file("mqscope 1\nwat=1").expect("it is one").messages.len(), 1);
     }
 
     #[test]
@@ -401,6 +496,10 @@ mod tests {
             "depth=0",
             "rq=x",
             "theme=pink",
+            "both=perhaps",
+            "mark=later",
+            "mark=5us",
+            "break=everything",
             "var=x",
             "wat",
             "device=floppy",

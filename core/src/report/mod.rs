@@ -5,6 +5,7 @@ mod build;
 mod course;
 mod iostat;
 mod stats;
+pub mod twins;
 
 pub(crate) use build::build;
 pub(crate) use iostat::Rules as IostatRules;

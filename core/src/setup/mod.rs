@@ -53,7 +53,7 @@ fn check(ok: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), 
 /// Most ticks per second.
 const HZ_MAX: u32 = 10_000;
 /// Largest cost a scenario can set, ns, and largest machine factor, percent.
-const COST_MAX: u32 = 1_000_000_000;
+pub(crate) const COST_MAX: u32 = 1_000_000_000;
 const COST_PERCENT_MAX: u32 = 10_000;
 
 /// The machine's costs with the scenario's changes.

@@ -11,7 +11,10 @@ export const test = base.extend({
       const icon = message.location().url.endsWith('/favicon.ico');
       if (message.type() === 'error' && !icon) errors.push(`console: ${message.text()}`);
     });
-    page.on('requestfailed', (request) => errors.push(`not loaded: ${request.url()}`));
+    page.on('requestfailed', (request) => {
+      // What was still on its way when the page was left is no fault of the page.
+      if (request.failure()?.errorText !== 'net::ERR_ABORTED') errors.push(`not loaded: ${request.url()}`);
+    });
     await use(page);
     expect(errors).toEqual([]);
   },
@@ -41,7 +44,7 @@ export async function openPaused(page, fragment = '') {
 
 /** The stage's canvas as a string that is equal for equal pictures. */
 export const picture = (page) =>
-  page.locator('#stage canvas').evaluate(async (canvas) => {
+  page.locator('#stage canvas').first().evaluate(async (canvas) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     const hash = await crypto.subtle.digest('SHA-256', data);
     return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('');

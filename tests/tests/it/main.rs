@@ -23,6 +23,7 @@ mod scsi;
 mod stations;
 mod tag_waiters;
 mod text_form;
+mod twins;
 mod upper;
 mod what_if;
 mod workloads;

@@ -13,6 +13,8 @@ const SPEED_MIN: f32 = 90.0;
 const FADE_MS: f32 = 260.0;
 /// How long a new one takes to appear, ms.
 const APPEAR_MS: f32 = 120.0;
+/// Nearer than this to the radius it should have, it has it, pixels.
+const RADIUS_STEP: f32 = 0.05;
 /// Fading ones at most.
 const LEAVING_MAX: usize = 256;
 
@@ -194,7 +196,9 @@ impl Sprites {
             (sprite.alpha, sprite.radius) = (1.0, goal.radius);
             sprite.set_way(&[], goal.at);
         }
-        sprite.radius += (goal.radius - sprite.radius) * 0.3;
+        let grows = goal.radius - sprite.radius;
+        self.moving |= grows != 0.0;
+        sprite.radius = if grows.abs() < RADIUS_STEP { goal.radius } else { sprite.radius + grows * 0.3 };
         sprite.seen = frame;
         self.looks[slot] = look;
     }
@@ -212,7 +216,7 @@ impl Sprites {
             }
         }
         let (dt_s, travel_s) = (dt_ms.clamp(0.0, 100.0) / 1e3, self.travel_ms / 1e3);
-        let mut moving = !self.leaving.is_empty();
+        let mut moving = self.moving || !self.leaving.is_empty();
         for sprite in self.list.iter_mut().filter(|s| s.key != 0) {
             moving |= sprite.advance(dt_s, travel_s);
             if sprite.alpha < 1.0 {

@@ -43,6 +43,7 @@ pub fn Header(
             Theme::Dark => Theme::Auto,
         });
     });
+    let tour = act(move || session.tour.set(Some(0)));
     let copy_words = text(move || String::from(if copied.get() { "Link copied" } else { "Copy link" }));
     let theme_words = text(move || format!("Colours: {}", session.theme.get().word()));
     view! {
@@ -54,6 +55,9 @@ pub fn Header(
             <div class="bar-tools">
                 <Button class="quiet slim" on=copy shape=Shape::Link words=copy_words />
                 <Button class="quiet slim" on=next shape=Shape::Theme words=theme_words />
+                <span id="tour-start" tabindex="-1">
+                    <Button class="quiet slim" on=tour shape=Shape::Tour words=String::from("Tour") />
+                </span>
                 <Button class="quiet slim" on=on_keys shape=Shape::Keys words=String::from("Keys") keys="?" />
             </div>
         </header>

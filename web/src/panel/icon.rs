@@ -19,6 +19,12 @@ pub enum Shape {
     End,
     /// To the request's next stage.
     Stage,
+    /// To the mark before.
+    MarkBack,
+    /// To the next mark.
+    MarkForward,
+    /// A way with a flag at its end.
+    Tour,
     /// Sun and moon.
     Theme,
     /// Chain.
@@ -41,6 +47,9 @@ impl Shape {
             Self::Start => "M5 4v12M15 4l-7 6 7 6z",
             Self::End => "M15 4v12M5 4l7 6-7 6z",
             Self::Stage => "M3 10h5M12 10h5M8 7h4v6H8zM15 7.5 17.5 10 15 12.5",
+            Self::Tour => "M4 16h5a3 3 0 0 0 0-6H8a3 3 0 0 1 0-6h7M12 1.5 15 4l-3 2.5",
+            Self::MarkBack => "M14 17V3M14 4H7l2 3-2 3h7M5 13l-2 2 2 2M3 15h6",
+            Self::MarkForward => "M6 17V3M6 4h7l-2 3 2 3H6M15 13l2 2-2 2M17 15h-6",
             Self::Theme => "M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14",
             Self::Link => "M8 12l4-4M7 9 5 11a2.8 2.8 0 0 0 4 4l2-2M13 11l2-2a2.8 2.8 0 0 0-4-4L9 7",
             Self::Keys => "M3 6h14v8H3zM6 9h.01M10 9h.01M14 9h.01M7 11.5h6",

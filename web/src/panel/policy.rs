@@ -84,6 +84,7 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
         let row = ROWS.iter().find(|r| r.name == rules.read().kernel);
         row.map(|r| format!("Covers {}.", r.covers)).unwrap_or_default()
     };
+    let place = move || ROWS.iter().position(|r| r.name == rules.read().kernel).unwrap_or(0);
     let kernels = ROWS.iter().map(|r| (r.name.to_string(), r.name.to_string())).collect();
     view! {
         <Setting id="kernel".into() label="Kernel".into() help=text(covers) changed=state(|| false)>
@@ -95,6 +96,23 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                 on=Callback::new(move |name: String| session.set_kernel(&name))
             />
         </Setting>
+        <p class="field time-machine">
+            <label for="time-machine">"Kernel time machine: from single queue to today"</label>
+            <input
+                id="time-machine"
+                type="range"
+                min="0"
+                max=(ROWS.len() - 1).to_string()
+                prop:value=text(move || place().to_string())
+                aria-valuetext=text(move || format!("kernel {}", rules.read().kernel))
+                on:change:target=move |e| {
+                    let row = e.target().value().parse::<usize>().ok().and_then(|i| ROWS.get(i));
+                    if let Some(row) = row {
+                        session.set_kernel(row.name);
+                    }
+                }
+            />
+        </p>
     }
 }
 

@@ -1,14 +1,15 @@
 //! The stage: the picture, what stands in it for keyboards and screen readers, and what the marks mean.
 
-use super::control::text;
+use super::control::{Switch, text};
 use super::table::{Item, List, key};
 use crate::app::{Calm, Dark};
+use crate::config::Side;
 use crate::draw::canvas::StageCanvas;
 use crate::draw::layout::{BoxId, LayoutBox};
 use crate::draw::palette::Palette;
 use crate::draw::stage::Hit;
 use crate::now;
-use crate::session::Session;
+use crate::session::{Painter, Session};
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 use leptos_use::{use_intersection_observer, use_resize_observer};
@@ -26,21 +27,20 @@ const LEGEND: [(&str, &str); 7] = [
     ("write", "square: a write"),
 ];
 
-/// The stage, and the controls of time below it.
-#[component]
-pub fn Stage(children: Children) -> impl IntoView {
+/// What a canvas of the stage shows, shared with who draws it.
+type Shown = StoredValue<Rc<RefCell<Option<StageCanvas>>>, LocalStorage>;
+
+/// Keeps a canvas as large as its box and hands `session` a painter for it.
+fn keep_picture(
+    holder: NodeRef<Div>,
+    canvas: NodeRef<Canvas>,
+    set_painter: fn(&Session, Option<Painter>),
+    boxes: Option<RwSignal<Vec<LayoutBox>>>,
+) -> Shown {
     let session = Session::here();
     let (dark, calm) = (expect_context::<Dark>().0, expect_context::<Calm>().0);
-    let holder: NodeRef<Div> = NodeRef::new();
-    let canvas: NodeRef<Canvas> = NodeRef::new();
-    let boxes = RwSignal::new(Vec::<LayoutBox>::new());
-    let part = RwSignal::new(None::<LayoutBox>);
     let picture: Rc<RefCell<Option<StageCanvas>>> = Rc::default();
     let picture = StoredValue::new_local(picture);
-
-    let _ = use_intersection_observer(holder, move |entries, _| {
-        session.set_hidden(None, entries.last().map(|e| !e.is_intersecting()));
-    });
     let size = RwSignal::new((0.0, 0.0));
     let _ = use_resize_observer(holder, move |entries, _| {
         let rect = entries[0].content_rect();
@@ -72,20 +72,38 @@ pub fn Stage(children: Children) -> impl IntoView {
         });
         if fresh {
             let (picture, mut shown) = (picture.get_value(), None);
-            session.set_painter(Some(Box::new(move |player, selected, dt_ms| {
+            let paint: Painter = Box::new(move |player, selected, dt_ms| {
                 let mut picture = picture.borrow_mut();
                 let Some(picture) = picture.as_mut() else { return false };
                 let more = picture.frame(player, selected, dt_ms);
-                if shown != Some(picture.version()) {
+                if let Some(boxes) = boxes
+                    && shown != Some(picture.version())
+                {
                     shown = Some(picture.version());
                     boxes.set(picture.boxes(player));
                 }
                 more
-            })));
+            });
+            set_painter(&session, Some(paint));
         }
         session.redraw();
     });
-    on_cleanup(move || session.set_painter(None));
+    on_cleanup(move || set_painter(&session, None));
+    picture
+}
+
+/// The stage, and the controls of time below it.
+#[component]
+pub fn Stage(children: Children) -> impl IntoView {
+    let session = Session::here();
+    let holder: NodeRef<Div> = NodeRef::new();
+    let canvas: NodeRef<Canvas> = NodeRef::new();
+    let boxes = RwSignal::new(Vec::<LayoutBox>::new());
+    let part = RwSignal::new(None::<LayoutBox>);
+    let _ = use_intersection_observer(holder, move |entries, _| {
+        session.set_hidden(None, entries.last().map(|e| !e.is_intersecting()));
+    });
+    let picture = keep_picture(holder, canvas, Session::set_painter, Some(boxes));
 
     let hit = move |e: &web_sys::MouseEvent| {
         let (x, y) = (f64::from(e.offset_x()), f64::from(e.offset_y()));
@@ -123,9 +141,18 @@ pub fn Stage(children: Children) -> impl IntoView {
             format!("<li><i class=\"sample {class}\" aria-hidden=\"true\"></i>{words}</li>")
         })
         .collect();
+    let both = move || session.both.get().then(|| view! { <Twin /> });
+    let switch = Callback::new(move |on| session.set_both(on));
     view! {
-        <section class="stage-box" id="stage" aria-labelledby="stage-title">
+        <section class="stage-box" class:both=session.both id="stage" aria-labelledby="stage-title">
             <h2 id="stage-title" tabindex="-1" class="hidden-text">"Stage"</h2>
+            <p class="stage-which field inline">
+                <SideName side=Signal::derive(move || session.side.get()) />
+                <span class="stage-both">
+                    <Switch id="both".into() value=session.both on=switch />
+                    <label for="both">"A and B together"</label>
+                </span>
+            </p>
             <div class="stage" node_ref=holder>
                 <canvas
                     node_ref=canvas
@@ -135,6 +162,7 @@ pub fn Stage(children: Children) -> impl IntoView {
                 ></canvas>
                 <Parts boxes part />
             </div>
+            {both}
             <p class="stage-now">{text(move || caption.get())}</p>
             {children()}
             <div class="stage-words">
@@ -142,6 +170,46 @@ pub fn Stage(children: Children) -> impl IntoView {
             </div>
             <ul class="legend" aria-label="What the marks mean" inner_html=legend></ul>
         </section>
+    }
+}
+
+/// Letter and name of a policy.
+#[component]
+fn SideName(side: Signal<Side>) -> impl IntoView {
+    let session = Session::here();
+    let class = text(move || format!("badge {}", side.get().letter()));
+    view! {
+        <span class="stage-side">
+            <span class=class>{text(move || side.get().letter().into())}</span>
+            " "
+            <span>{text(move || session.config.with(|c| c.label(side.get())))}</span>
+        </span>
+    }
+}
+
+/// The other policy at the same moment.
+#[component]
+fn Twin() -> impl IntoView {
+    let session = Session::here();
+    let holder: NodeRef<Div> = NodeRef::new();
+    let canvas: NodeRef<Canvas> = NodeRef::new();
+    keep_picture(holder, canvas, Session::set_twin_painter, None);
+    let name = text(move || {
+        let other = session.side.get().other().letter();
+        format!("The same moment under policy {other}; press {} to bring it up", other.to_lowercase())
+    });
+    view! {
+        <p class="stage-which">
+            <SideName side=Signal::derive(move || session.side.get().other()) />
+        </p>
+        <div class="stage twin-stage" node_ref=holder>
+            <canvas
+                node_ref=canvas
+                role="img"
+                aria-label=name
+                on:click=move |_| session.show(session.side.get_untracked().other())
+            ></canvas>
+        </div>
     }
 }
 

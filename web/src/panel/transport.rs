@@ -14,13 +14,15 @@ const STEPS: f64 = 20.0;
 /// A tool: icon, name, keys, what it does, and whether it stands after the play button.
 type Tool = (Shape, &'static str, &'static str, fn(&Session));
 
-const BEFORE: [Tool; 2] = [
+const BEFORE: [Tool; 3] = [
     (Shape::Start, "To the start", "Home", |s| s.seek(0)),
+    (Shape::MarkBack, "To the mark before", "[", |s| s.seek_mark(false)),
     (Shape::Back, "One event back", ",", Session::step_back),
 ];
-const AFTER: [Tool; 3] = [
+const AFTER: [Tool; 4] = [
     (Shape::Forward, "One event on", ".", Session::step_event),
     (Shape::Stage, "To the next stage of the selected request", "s", Session::step_stage),
+    (Shape::MarkForward, "To the next mark", "]", |s| s.seek_mark(true)),
     (Shape::End, "To the end", "End", |s| s.seek(s.frame.get_untracked().duration_ns)),
 ];
 

@@ -3,6 +3,7 @@
 use super::control::{Button, Choice, Line, act, state, text};
 use super::editor::Editor;
 use super::table::{Item, List, key};
+use crate::files;
 use crate::job;
 use crate::session::Session;
 use crate::words;
@@ -12,7 +13,6 @@ use mqscope_core::format::fio::Ask;
 use mqscope_core::host::MACHINES;
 use mqscope_core::scenario::DURATION_MAX_NS;
 use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
 
 /// The panel; a file may be dropped on it.
 #[component]
@@ -93,19 +93,12 @@ pub fn Workload() -> impl IntoView {
 /// Takes a file's text over into the editor; what it is is found out there.
 fn take_file(session: Session, file: Option<web_sys::File>) {
     let Some(file) = file else { return };
-    if file.size() > crate::config::JOB_MAX as f64 {
-        session.notify(format!("{} is too large for a job file.", file.name()));
-        return;
-    }
-    leptos::task::spawn_local(async move {
-        match JsFuture::from(file.array_buffer()).await {
-            Ok(buffer) => {
-                let bytes = js_sys::Uint8Array::new(buffer.unchecked_ref::<js_sys::ArrayBuffer>()).to_vec();
-                session.draft.set(job::decode(&bytes));
-                session.check_draft();
-            }
-            Err(_) => session.notify(format!("{} could not be read.", file.name())),
+    files::read_text(file, crate::config::JOB_MAX, move |read| match read {
+        Ok(bytes) => {
+            session.draft.set(job::decode(&bytes));
+            session.check_draft();
         }
+        Err(problem) => session.notify(problem),
     });
 }
 

@@ -47,6 +47,7 @@ impl Cursor {
     pub(super) fn new(scenario: &Scenario) -> Result<(Self, Rc<Topology>), ScenarioError> {
         let mut sim = Sim::new(scenario)?;
         sim.log_mut().set_on(true);
+        sim.set_checks(true);
         let topology = Rc::new(sim.topology().clone());
         let window_ns = (scenario.duration_ns / WINDOWS_PER_RUN).clamp(20_000, 1_000_000_000);
         let scene = Scene::new(topology.clone(), sim.knobs(), window_ns);

@@ -22,8 +22,10 @@ pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 use crate::scene::Scene;
 use checkpoint::Checkpoints;
 use cursor::{Change, ChangeAt, Cursor};
+use mqscope_core::Sim;
+use mqscope_core::check::{Invariant, Violation};
 use mqscope_core::device::DeviceView;
-use mqscope_core::event::Event;
+use mqscope_core::event::{BioId, Event, Kind};
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
 use mqscope_core::scenario::{Scenario, ScenarioError};
@@ -200,6 +202,21 @@ impl Player {
         }
     }
 
+    /// Where another player is, who leads: to `ns` within the budget of a tick. False while it is behind.
+    pub fn follow(&mut self, ns: u64, playing: bool, jumped: bool) -> bool {
+        self.playing = playing;
+        let target = ns.min(self.duration_ns());
+        if jumped || target < self.now_ns() {
+            self.seek(target);
+        }
+        if let Some(on_the_way) = self.seeking {
+            self.tick(0.0);
+            return self.seeking.is_none() && on_the_way == target;
+        }
+        let begin = self.clock.map(|c| c());
+        self.run_to(target, TICK_BUDGET_EVENTS, begin, TICK_BUDGET_MS)
+    }
+
     /// Runs the scout by up to `events` log events; false once everything is explored.
     pub fn explore(&mut self, events: u64) -> bool {
         self.run_scout(events, f64::INFINITY);
@@ -297,6 +314,11 @@ impl Player {
         self.head.strips.window_ns()
     }
 
+    /// The first time that an invariant did not hold, up to where the simulation stands.
+    pub fn violation(&self, invariant: Invariant) -> Option<&Violation> {
+        self.head.sim.violations().iter().find(|v| v.invariant == invariant)
+    }
+
     /// Policy in force at the playhead.
     pub fn knobs(&self) -> &Knobs {
         self.head.sim.knobs()
@@ -330,6 +352,23 @@ impl Player {
     /// Bytes held by checkpoints, about.
     pub fn checkpoint_bytes(&self) -> usize {
         self.checkpoints.bytes()
+    }
+
+    /// Runs the part of the run after `from_ns` again on a copy, changed by `edit`, until the application takes note of
+    /// `bio`: its latency, ns. `None` if that is not within `events` log events, or never.
+    pub fn rerun(&self, from_ns: u64, bio: BioId, events: u64, edit: impl FnOnce(&mut Sim)) -> Option<u64> {
+        let mut cursor = self.checkpoints.before_time(from_ns)?.cursor.clone();
+        while cursor.apply_next(&self.changes, from_ns).is_some() {}
+        edit(&mut cursor.sim);
+        for _ in 0..events {
+            let event = cursor.apply_next(&self.changes, self.scenario.duration_ns)?;
+            if let Kind::Reap { bio: of, lat_ns } = event.kind
+                && of == bio
+            {
+                return Some(lat_ns);
+            }
+        }
+        None
     }
 
     fn change(&mut self, change: Change) {

@@ -75,6 +75,13 @@ impl Player {
         None
     }
 
+    /// To event number `event` (they count from 1), and stands behind it; at the end if there are fewer.
+    pub fn go_to_event(&mut self, event: u64) {
+        self.playing = false;
+        self.seeking = None;
+        self.go_to_seq(event);
+    }
+
     pub(super) fn go_to_seq(&mut self, seq: u64) {
         self.jumps += 1;
         let Some(cursor) = self.checkpoints.before_seq(seq).map(|c| c.cursor.clone()) else { return };

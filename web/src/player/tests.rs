@@ -309,3 +309,56 @@ fn the_ring_of_recent_events_is_bounded_and_ends_at_the_playhead() {
     assert!(p.recent_events().next_back().is_some_and(|e| e.at_ns > 490_000));
     assert!(p.scene().live().all(|(_, r)| r.cpu != NONE16));
 }
+
+#[test]
+fn a_follower_stands_where_its_leader_does() {
+    let mut leader = player("seed-000");
+    let mut twin = Player::new(scenario("seed-000", 1)).expect("it can be played");
+    leader.set_speed(400_000.0);
+    leader.set_playing(true);
+    let mut jumps = leader.jumps();
+    for round in 0..60 {
+        leader.tick(16.0);
+        if round % 20 == 19 {
+            leader.seek(if round % 40 == 39 { 30_000 } else { 900_000 });
+        }
+        let jumped = jumps != leader.jumps();
+        jumps = leader.jumps();
+        while !twin.follow(leader.now_ns(), leader.playing(), jumped) {}
+        assert_eq!(twin.now_ns(), leader.now_ns());
+        assert_eq!(twin.playing(), leader.playing());
+    }
+}
+
+#[test]
+fn an_event_is_reached_by_its_number() {
+    let mut p = player("seed-000");
+    for event in [400, 17, 5_000, 1] {
+        p.go_to_event(event);
+        assert_eq!(p.position(), event);
+    }
+    p.go_to_event(17);
+    let hash = p.state_hash();
+    p.seek(2_000_000);
+    p.go_to_event(17);
+    assert_eq!(p.state_hash(), hash);
+}
+
+#[test]
+fn marks_are_met_in_order_both_ways() {
+    let mut p = player("seed-000");
+    while p.explore(50_000) {}
+    let mut met = Vec::new();
+    let mut at = 0;
+    while let Some(mark) = p.timeline().mark_from(at, true) {
+        assert!(mark.at_ns > at);
+        at = mark.at_ns;
+        met.push(at);
+    }
+    assert!(met.len() > 5, "{}", met.len());
+    while let Some(mark) = p.timeline().mark_from(at, false) {
+        assert_eq!(met.iter().rev().find(|m| **m < at), Some(&mark.at_ns));
+        at = mark.at_ns;
+    }
+    assert_eq!(at, met[0]);
+}

@@ -38,6 +38,18 @@ pub enum MarkKind {
     LockQueue = 8,
 }
 
+impl MarkKind {
+    /// What it is about, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Merge => "a bio merges",
+            Self::Requeue => "the driver refuses a request",
+            Self::TagWait => "a task sleeps for a tag",
+            Self::LockQueue => "CPUs queue for a lock",
+        }
+    }
+}
+
 /// A moment worth a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -83,6 +95,14 @@ impl Timeline {
     /// Marks in order of time.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
+    }
+
+    /// The first mark after `ns`, or the last before it.
+    pub fn mark_from(&self, ns: u64, forward: bool) -> Option<Mark> {
+        match forward {
+            true => self.marks.iter().filter(|m| m.at_ns > ns).min_by_key(|m| m.at_ns).copied(),
+            false => self.marks.iter().filter(|m| m.at_ns < ns).max_by_key(|m| m.at_ns).copied(),
+        }
     }
 
     /// Up to here the run is known, ns.

@@ -8,6 +8,7 @@ use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::url::Read;
 use leptos::prelude::*;
+use mqscope_core::check::Invariant;
 use mqscope_core::{Sim, kernel};
 
 impl Session {
@@ -38,6 +39,8 @@ impl Session {
         self.reading.set(reading);
         self.config.set(config);
         self.side.set(view.side);
+        self.both.set(view.both);
+        self.bookmarks.set(view.bookmarks);
         self.theme.set(view.theme);
         self.selected.set(view.selected);
         self.with_local(|l| l.stepped = false);
@@ -213,6 +216,15 @@ impl Session {
         self.notices.set(Vec::new());
         self.config.set(config);
         self.rebuild(self.preset().view().t_ns.min(self.frame.get_untracked().now_ns));
+    }
+
+    /// Lets both runs break an invariant once, or no longer.
+    pub fn toggle_break(&self, invariant: Invariant) {
+        let breaks = |c: &mut Config| match c.breaks.iter().position(|b| *b == invariant) {
+            Some(at) => _ = c.breaks.remove(at),
+            None => c.breaks.push(invariant),
+        };
+        self.set_base(breaks);
     }
 
     /// Builds the stage's player and both runs for numbers anew.

@@ -1,6 +1,7 @@
 //! The frame loop: one request for a frame at a time, none while paused, hidden or off screen.
 
-use super::{Frame, Session};
+use super::{Frame, Local, Session};
+use crate::config::Side;
 use crate::player::Player;
 use leptos::leptos_dom::helpers::request_animation_frame_with_handle;
 use leptos::prelude::*;
@@ -36,6 +37,15 @@ impl Session {
     /// Who draws from now on.
     pub fn set_painter(&self, painter: Option<Painter>) {
         self.with_local(|l| l.painter = painter);
+        self.redraw();
+    }
+
+    /// Who draws the other policy from now on.
+    pub fn set_twin_painter(&self, painter: Option<Painter>) {
+        self.with_local(|l| {
+            l.twin_painter = painter;
+            l.twin_jumps = u64::MAX;
+        });
         self.redraw();
     }
 
@@ -82,8 +92,10 @@ impl Session {
                 handle.cancel();
             }
             l.painter = None;
+            l.twin_painter = None;
             l.players = [None, None];
             l.runs = [None, None];
+            (l.twin, l.twin_due) = (None, false);
         });
     }
 
@@ -91,7 +103,9 @@ impl Session {
         let Some(playing) = self.playing.try_get_untracked() else { return };
         let now = wall_ms();
         let selected = self.selected.get_untracked();
-        let side = self.side.get_untracked().index();
+        let side = self.side.get_untracked();
+        self.complete_twins(side);
+        let side = side.index();
         let more = self.with_local(|l| {
             l.frame_handle = None;
             let unseen = l.page_hidden || (l.stage_hidden && l.shown == 0);
@@ -101,22 +115,29 @@ impl Session {
             let player = l.players[side].as_mut()?;
             // A long seek goes on in ticks, also while it is paused.
             let seeking = player.seeking().is_some();
-            if (playing || seeking) && !unseen {
+            // Both are locked in time: the one on the stage waits for the other.
+            if (playing || seeking) && !unseen && !l.twin_behind {
                 player.tick(passed);
             }
             let settles = match painter.as_mut() {
                 Some(paint) if !unseen && !l.stage_hidden => paint(player, selected, passed),
                 _ => false,
             };
+            let arrived = seeking && l.players[side].as_ref().is_some_and(|p| p.seeking().is_none());
             l.painter = painter;
+            let settles = (!unseen && l.twin_frame(side, playing, passed)) | settles;
             let beat = now - l.beat_ms >= BEAT_MS;
             if beat {
                 l.beat_ms = now;
             }
-            Some(((playing || seeking) && !unseen, settles, beat))
+            Some(((playing || seeking) && !unseen, settles, beat, arrived))
         });
         self.publish();
-        let Some((goes_on, settles, beat)) = more.flatten() else { return };
+        let Some((goes_on, settles, beat, arrived)) = more.flatten() else { return };
+        if arrived {
+            // The end of a long seek is news for the slower readers too.
+            self.beat.update(|b| *b = b.wrapping_add(1));
+        }
         if playing && goes_on && self.frame.get_untracked().ended {
             self.with_player_mut(|p| p.set_playing(false));
             self.playing.set(false);
@@ -135,6 +156,17 @@ impl Session {
         }
     }
 
+    /// Where both are on the stage, both have their player.
+    fn complete_twins(&self, side: Side) {
+        let missing = self.with_local(|l| {
+            let now = l.players[side.index()].as_ref().map(Player::now_ns)?;
+            (l.twin_painter.is_some() && l.players[side.other().index()].is_none()).then_some(now)
+        });
+        if let Some(now) = missing.flatten() {
+            self.build(side.other(), now);
+        }
+    }
+
     /// Publishes the frame if it changed.
     pub(super) fn publish(&self) {
         let frame = self.with_player(|p| Frame {
@@ -147,5 +179,26 @@ impl Session {
         {
             self.frame.set(frame);
         }
+    }
+}
+
+impl Local {
+    /// Brings the other policy to the moment of the one on the stage and draws it; true if it needs another frame.
+    fn twin_frame(&mut self, side: usize, playing: bool, passed_ms: f64) -> bool {
+        self.twin_behind = false;
+        if self.stage_hidden {
+            return false;
+        }
+        let Some(mut paint) = self.twin_painter.take() else { return false };
+        let lead = self.players[side].as_ref().map(|p| (p.now_ns(), p.jumps()));
+        let mut more = false;
+        if let (Some((now, jumps)), Some(twin)) = (lead, self.players[1 - side].as_mut()) {
+            let jumped = self.twin_jumps != jumps;
+            self.twin_jumps = jumps;
+            self.twin_behind = !twin.follow(now, playing, jumped);
+            more = paint(twin, None, passed_ms) || self.twin_behind;
+        }
+        self.twin_painter = Some(paint);
+        more
     }
 }

@@ -1,10 +1,12 @@
 //! The two runs for numbers: computed in the background, in slices that leave the page alive.
 
-use super::Session;
 use super::frames::wall_ms;
+use super::{Local, Session};
 use crate::config::Side;
-use crate::numbers::{Numbers, Run};
+use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
+use crate::twins::{self, Account};
+use crate::why::Question;
 use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -23,24 +25,57 @@ enum Grown {
     Numbers(usize, Arc<Numbers>),
     /// More of the run on the stage is known.
     Timeline,
+    /// More of the comparison.
+    Twins(Arc<Account>),
 }
 
 impl Session {
     /// Begins the run of one side anew.
     pub(super) fn restart_run(&self, side: Side) {
         let config = self.config.get_untracked();
+        self.twins.set(None);
         self.with_local(|l| {
+            (l.twin, l.twin_due) = (None, true);
             let scenario = l.base.as_ref().and_then(|base| config.scenario(base, side).ok());
             l.runs[side.index()] = scenario.and_then(|s| Run::new(&s, config.policy(side)).ok());
         });
         self.continue_runs();
     }
 
+    /// Asks what the selected request's latency would have been without one cause; the twins run one after the other.
+    pub fn ask_why(&self) {
+        let side = self.side.get_untracked();
+        let now = self.frame.get_untracked().now_ns;
+        let other = self.config.with_untracked(|c| {
+            let (own, other) = (c.policy(side).at(now), c.policy(side.other()).at(now));
+            (own != other).then(|| other.knobs())
+        });
+        let Some(rq) = self.selected.get_untracked() else { return };
+        let question = self.with_player(|p| p.scene().request(rq).and_then(|r| Question::new(r, other)));
+        self.why.set(question.flatten());
+        self.continue_why();
+    }
+
+    fn continue_why(&self) {
+        let session = *self;
+        if self.why.with_untracked(|w| w.as_ref().is_some_and(|w| !w.answered())) {
+            set_timeout(move || session.on_why(), Duration::ZERO);
+        }
+    }
+
+    fn on_why(&self) {
+        let Some(Some(mut question)) = self.why.try_get_untracked() else { return };
+        if self.with_player(|p| question.step(p)).is_some() {
+            self.why.set(Some(question));
+            self.continue_why();
+        }
+    }
+
     /// Asks for the next slice if one is needed and none is asked for.
     pub(super) fn continue_runs(&self) {
         let session = *self;
         self.with_local(|l| {
-            let open = l.runs.iter().any(Option::is_some) || l.unexplored;
+            let open = l.runs.iter().any(Option::is_some) || l.unexplored || l.twin_due;
             if open && !l.run_timer && !l.page_hidden {
                 l.run_timer = true;
                 set_timeout(move || session.on_slice(), Duration::ZERO);
@@ -52,6 +87,7 @@ impl Session {
         if self.beat.try_get_untracked().is_none() {
             return;
         }
+        let session = *self;
         let (start, side) = (wall_ms(), self.side.get_untracked().index());
         let done = self.with_local(|l| {
             l.run_timer = false;
@@ -60,6 +96,9 @@ impl Session {
                 .filter(|i| l.runs[*i].is_some())
                 .min_by_key(|i| l.runs[*i].as_ref().map_or(u64::MAX, Run::now_ns));
             let Some(index) = index else {
+                if !l.unexplored {
+                    return session.compare_slice(l, start).map(Grown::Twins);
+                }
                 l.unexplored = explore(l.players[side].as_mut(), start);
                 let due = !l.unexplored || start - l.published_ms > PUBLISH_MS;
                 l.published_ms = if due { start } else { l.published_ms };
@@ -83,9 +122,33 @@ impl Session {
                 self.publish();
                 self.beat.update(|b| *b = b.wrapping_add(1));
             }
+            Some(Grown::Twins(account)) => self.twins.set(Some(account)),
             None => {}
         }
         self.continue_runs();
+    }
+
+    /// Compares both runs for one slice.
+    fn compare_slice(&self, l: &mut Local, start: f64) -> Option<Arc<Account>> {
+        if l.twin.is_none() {
+            let (config, base) = (self.config.get_untracked(), l.base.as_ref()?);
+            let run = |side| Run::new(&config.scenario(base, side).ok()?, config.policy(side)).ok();
+            // What cannot run has been refused in words already.
+            l.twin_due = false;
+            l.twin = Some(TwinRun::new([run(Side::A)?, run(Side::B)?]));
+            l.twin_due = true;
+        }
+        let twin = l.twin.as_mut()?;
+        let complete = twin.advance(|| wall_ms() - start > SLICE_MS);
+        let due = complete || start - l.published_ms > PUBLISH_MS;
+        let account = due.then(|| Arc::new(twins::account(twin, complete)));
+        if due {
+            l.published_ms = start;
+        }
+        if complete {
+            (l.twin, l.twin_due) = (None, false);
+        }
+        account
     }
 }
 

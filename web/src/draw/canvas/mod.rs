@@ -141,7 +141,7 @@ impl StageCanvas {
         }
         let disks = 0..player.topology().queues.len() as u16;
         stage.look_into(disks.map(|q| player.device_view(q)).collect());
-        let more = stage.update(player.scene(), dt_ms, player.jumps());
+        let more = stage.update(player.scene(), dt_ms, player.jumps(), player.playing());
         if self.painted != Some(stage.version()) {
             self.painted = Some(stage.version());
             self.ground.clear(width, height, self.palette.surface);

@@ -6,14 +6,18 @@ use crate::scene::{NONE16, Scene, Standing};
 use mqscope_core::event::CpuId;
 
 impl Stage {
-    /// Decides which lanes and hctxs are shown, and lays out anew if that changed.
-    pub(super) fn fold(&mut self, scene: &Scene, jumped: bool) {
+    /// Decides which lanes and hctxs are shown, and lays out anew if that changed. With `at_once` only this moment counts:
+    /// what was in view before is no reason to stay.
+    pub(super) fn fold(&mut self, scene: &Scene, at_once: bool) {
         let request = self.selected.and_then(|rq| scene.request(rq));
         let pinned =
             Pinned { cpu: request.map(|r| r.cpu), hctx: request.map(|r| r.hctx).filter(|&h| h != NONE16) };
-        let due = self.wall_ms - self.fold_ms >= FOLD_EVERY_MS || jumped;
+        let due = self.wall_ms - self.fold_ms >= FOLD_EVERY_MS || at_once;
         if !due && !self.stale && pinned == self.pinned {
             return;
+        }
+        if at_once {
+            self.busy_until_ms.clear();
         }
         let activity = if due || self.stale { self.observe(scene) } else { self.activity.clone() };
         if due {

@@ -162,15 +162,18 @@ impl Stage {
 
     /// Brings the picture up to date: `dt_ms` of wall time have passed, `jumps` is [`crate::player::Player::jumps`].
     /// True if the next frame would look different even if the scene stood still.
-    pub fn update(&mut self, scene: &Scene, dt_ms: f64, jumps: u64) -> bool {
+    ///
+    /// While it is `playing`, the picture has patience: lanes stay for a while. Once time stands, it is a function of the
+    /// moment alone, whatever way led there.
+    pub fn update(&mut self, scene: &Scene, dt_ms: f64, jumps: u64, playing: bool) -> bool {
         let jumped = self.jumps != jumps;
         self.jumps = jumps;
         self.wall_ms += dt_ms.clamp(0.0, 1_000.0);
-        self.fold(scene, jumped);
+        self.fold(scene, !playing || jumped);
         self.glow(scene, dt_ms as f32, jumped);
         self.pace(scene, dt_ms as f32, jumped);
         let live = scene.live_len();
-        self.dense = live > if self.dense { MARKS_AGAIN } else { MARKS_MAX };
+        self.dense = live > if self.dense && playing { MARKS_AGAIN } else { MARKS_MAX };
         if self.dense {
             self.sprites.begin(0, true, TRAVEL_MS);
             self.sprites.finish(0.0, |_, _| (0.0, 0.0));

@@ -4,6 +4,7 @@ use super::*;
 use crate::draw::layout::Row;
 use crate::draw::paint::{Align, Paint, Type};
 use crate::draw::palette::{Palette, Rgb};
+use crate::draw::svg::Svg;
 use crate::player::Player;
 use mqscope_core::cases::case;
 use mqscope_core::device::{DieWork, FlashView};
@@ -83,7 +84,7 @@ fn player(name: &str, side: usize, ns: u64) -> Player {
 
 fn settle(stage: &mut Stage, p: &Player) {
     for _ in 0..400 {
-        if !stage.update(p.scene(), 16.0, p.jumps()) {
+        if !stage.update(p.scene(), 16.0, p.jumps(), p.playing()) {
             return;
         }
     }
@@ -197,7 +198,7 @@ fn what_moves_comes_to_rest_and_then_no_frame_is_asked_for() {
     for _ in 0..100 {
         let jumps = p.jumps();
         let mut frames = 0;
-        while stage.update(p.scene(), 16.0, jumps) {
+        while stage.update(p.scene(), 16.0, jumps, p.playing()) {
             frames += 1;
             assert!(frames < 200);
         }
@@ -206,8 +207,8 @@ fn what_moves_comes_to_rest_and_then_no_frame_is_asked_for() {
     }
     assert!(most > 2, "a step is seen as a movement");
     let jumps = p.jumps();
-    while stage.update(p.scene(), 16.0, jumps) {}
-    assert!(!stage.update(p.scene(), 16.0, jumps));
+    while stage.update(p.scene(), 16.0, jumps, p.playing()) {}
+    assert!(!stage.update(p.scene(), 16.0, jumps, p.playing()));
 }
 
 #[test]
@@ -215,16 +216,16 @@ fn calm_and_jumps_place_at_once() {
     let mut p = player("seed-000", 0, 300_000);
     let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
     stage.set_calm(true);
-    stage.update(p.scene(), 16.0, p.jumps());
+    stage.update(p.scene(), 16.0, p.jumps(), p.playing());
     for _ in 0..50 {
         p.step_event();
         assert!(!stage.sprites.moving());
-        stage.update(p.scene(), 16.0, p.jumps());
+        stage.update(p.scene(), 16.0, p.jumps(), p.playing());
     }
     let mut flying = Stage::new(p.topology(), 1_200.0, 620.0);
-    flying.update(p.scene(), 16.0, p.jumps());
+    flying.update(p.scene(), 16.0, p.jumps(), p.playing());
     p.seek(700_000);
-    flying.update(p.scene(), 16.0, p.jumps());
+    flying.update(p.scene(), 16.0, p.jumps(), p.playing());
     assert!(!flying.sprites.moving(), "a seek does not send a thousand requests flying");
 }
 
@@ -239,7 +240,7 @@ fn above_the_limit_requests_become_density_and_below_it_marks_again() {
     let (mut marks, mut dense) = (false, false);
     for _ in 0..60 {
         p.seek(p.now_ns() + 20_000);
-        stage.update(p.scene(), 16.0, p.jumps());
+        stage.update(p.scene(), 16.0, p.jumps(), p.playing());
         let picture = paint(&stage, &p);
         if p.scene().live_len() > MARKS_MAX {
             assert!(stage.is_dense() && picture.marks.is_empty());
@@ -266,7 +267,7 @@ fn contention_is_painted_where_the_lock_stands() {
     }
     let (id, lock) =
         p.scene().objects().iter().enumerate().find(|(_, o)| o.waiting() > 0).expect("some CPU spins");
-    stage.update(p.scene(), 16.0, p.jumps());
+    stage.update(p.scene(), 16.0, p.jumps(), p.playing());
     let group =
         stage.layout().groups().find(|g| g.objects.contains(&(id as u32))).expect("the lock is on the map");
     assert!(group.rect.w > 0.0);
@@ -280,11 +281,11 @@ fn contention_is_painted_where_the_lock_stands() {
 fn moved_lines_glow_between_their_cpus_and_fade() {
     let mut p = player("seed-000", 0, 400_000);
     let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
-    stage.update(p.scene(), 16.0, p.jumps());
+    stage.update(p.scene(), 16.0, p.jumps(), p.playing());
     let mut curves = 0;
     for _ in 0..200 {
         p.step_event();
-        stage.update(p.scene(), 16.0, p.jumps());
+        stage.update(p.scene(), 16.0, p.jumps(), p.playing());
         curves = curves.max(paint(&stage, &p).curves);
         assert!(stage.glows.len() <= GLOWS_MAX);
     }
@@ -371,7 +372,7 @@ fn members_of_a_volume_have_platters_whose_heads_move() {
         let mut stage = Stage::new(p.topology(), w, h);
         let mut heads = |p: &Player| {
             stage.look_into(vec![p.device_view(0)]);
-            stage.update(p.scene(), 16.0, p.jumps());
+            stage.update(p.scene(), 16.0, p.jumps(), false);
             let units = stage.layout().devices[0].units.clone().expect("members");
             let picture = paint(&stage, p);
             assert!(picture.worst <= 0.0);
@@ -389,5 +390,51 @@ fn members_of_a_volume_have_platters_whose_heads_move() {
         let after = heads(&p);
         assert!(before.iter().all(|m| m.len() > 2), "platter, head and queued commands of each");
         assert!(before.iter().zip(&after).filter(|(a, b)| a != b).count() >= 6, "most have turned or moved");
+    }
+}
+
+/// The whole picture as text.
+fn svg(stage: &Stage, p: &Player) -> String {
+    let mut svg = Svg::new(Palette::LIGHT);
+    stage.paint_ground(p.topology(), &Palette::LIGHT, &mut svg);
+    stage.paint_live(p.scene(), |cpu| p.function(cpu), &Palette::LIGHT, &mut svg);
+    svg.finish(1_200.0, 620.0, "a moment")
+}
+
+#[test]
+fn at_rest_the_picture_is_that_of_the_moment_whatever_way_led_there() {
+    for (name, speed) in
+        [("seed-000", 100_000.0), ("seed-002", 3e7), ("deadline-mix", 2e7), ("plug-merge", 30_000.0)]
+    {
+        let mut played = player(name, 1, 0);
+        played.set_speed(speed);
+        let mut stage = Stage::new(played.topology(), 1_200.0, 620.0);
+        let mut different = 0;
+        for round in 0..12 {
+            played.set_playing(true);
+            for _ in 0..5 + round {
+                played.tick(16.0);
+                stage.update(played.scene(), 16.0, played.jumps(), true);
+            }
+            let moving = svg(&stage, &played);
+            played.set_playing(false);
+            for _ in 0..round % 4 {
+                played.step_event();
+                stage.update(played.scene(), 16.0, played.jumps(), false);
+            }
+            settle(&mut stage, &played);
+            let still = svg(&stage, &played);
+            different += usize::from(moving != still);
+            let stepped = round % 4 > 0;
+            let mut direct = player(name, 1, played.now_ns() - u64::from(stepped));
+            while direct.position() < played.position() {
+                direct.step_event();
+            }
+            let mut other = Stage::new(direct.topology(), 1_200.0, 620.0);
+            settle(&mut other, &direct);
+            assert_eq!((played.now_ns(), played.position()), (direct.now_ns(), direct.position()), "{name}");
+            assert!(still == svg(&other, &direct), "{name}: another picture at {} ns", played.now_ns());
+        }
+        assert!(different > 0, "{name}: nothing moved while it was played");
     }
 }

@@ -1,0 +1,292 @@
+//! What the comparison of both runs says, in words and numbers. No browser here.
+
+use crate::narrate;
+use crate::numbers::TwinRun;
+use crate::words;
+use mqscope_core::event::{Event, Kind};
+use mqscope_core::report::twins::{Pair, Parting, Reorder};
+use mqscope_core::topology::Topology;
+use std::fmt::Write;
+
+/// Bars of the ribbon at most.
+const BARS_MAX: usize = 120;
+/// I/Os listed: those that differ most.
+const LISTED: usize = 12;
+
+/// A place in both runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Time in each run, ns.
+    pub at_ns: [u64; 2],
+    /// Serial number of the event in each run; 0 where only the time is known.
+    pub event: [u64; 2],
+}
+
+/// What is known of the comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Whether nothing more is to come.
+    pub complete: bool,
+    /// Where they part, one sentence.
+    pub parting: String,
+    /// What each does there; empty where they are alike.
+    pub sides: [String; 2],
+    /// The place, to go there.
+    pub moment: Option<Moment>,
+    /// Where the order of requests at a disk parts, one sentence; empty if it does not.
+    pub order: String,
+    /// What the I/Os gained or lost, one sentence.
+    pub sum: String,
+    /// Differences over the run.
+    pub bars: Vec<Bar>,
+    /// The I/Os that differ most, the worst first, with their tasks' names.
+    pub most: Vec<(String, Pair)>,
+}
+
+/// Differences of neighbouring I/Os, ns; positive: the second run took longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// A tenth differ by less.
+    pub low_ns: i64,
+    /// Half differ by less.
+    pub middle_ns: i64,
+    /// A tenth differ by more.
+    pub high_ns: i64,
+}
+
+/// Reads the comparison.
+pub fn account(run: &TwinRun, complete: bool) -> Account {
+    let twins = run.twins();
+    let topologies = [run.topology(0), run.topology(1)];
+    let pairs = twins.pairs();
+    let (parting, sides, moment) = match twins.parting() {
+        Some(parting) => parted(parting, topologies),
+        None if twins.same() => {
+            (String::from("Both runs are the same to the last event."), Default::default(), None)
+        }
+        None => {
+            (format!("The first {} are the same so far.", events(twins.alike())), Default::default(), None)
+        }
+    };
+    let mut most: Vec<Pair> = pairs.iter().filter(|p| p.difference_ns() != 0).copied().collect();
+    most.sort_by_key(|p| (std::cmp::Reverse(p.difference_ns().unsigned_abs()), p.task, p.nth));
+    most.truncate(LISTED);
+    let name = |p: &Pair| topologies[0].tasks.get(p.task as usize).map_or("a task", |t| t.name.as_str());
+    Account {
+        complete,
+        parting,
+        sides,
+        moment,
+        order: twins.reorder().map(|r| reordered(r, topologies[0])).unwrap_or_default(),
+        sum: sum(&pairs, complete),
+        bars: bars(&pairs),
+        most: most
+            .into_iter()
+            .map(|p| (format!("{}, task {}, I/O {}", name(&p), p.task, p.nth + 1), p))
+            .collect(),
+    }
+}
+
+fn events(n: u64) -> String {
+    match n {
+        1 => String::from("event"),
+        n => format!("{} events", words::grouped(n)),
+    }
+}
+
+fn parted(parting: &Parting, topologies: [&Topology; 2]) -> (String, [String; 2], Option<Moment>) {
+    let says = |side: usize| match &parting.next[side] {
+        Some(event) => {
+            let t = topologies[side];
+            let (who, what) = (narrate::actor(event, t), narrate::sentence(event, t));
+            format!("{}: {who} {what}.", words::moment(event.at_ns))
+        }
+        None => String::from("Nothing more happens."),
+    };
+    let head = match parting.alike {
+        0 => String::from("They differ from the first event on."),
+        n => format!("The first {} are the same, then they part: {}", events(n), difference(parting)),
+    };
+    let at = |side: usize| parting.next[side].or(parting.last).map_or(0, |e| e.at_ns);
+    let moment = Moment { at_ns: [at(0), at(1)], event: [parting.alike + 1; 2] };
+    (head, [says(0), says(1)], Some(moment))
+}
+
+/// In what the two events differ.
+fn difference(parting: &Parting) -> String {
+    let [Some(a), Some(b)] = &parting.next else {
+        return String::from("one run is over, the other goes on.");
+    };
+    let doing = |e: &Event| std::mem::discriminant(&e.kind);
+    if doing(a) != doing(b) {
+        String::from("the kernel does something else.")
+    } else if a.cpu != b.cpu {
+        format!("it happens on CPU {} instead of CPU {}.", b.cpu, a.cpu)
+    } else if a.kind != b.kind {
+        String::from("the same step, on something else or with another outcome.")
+    } else {
+        let by = b.at_ns.abs_diff(a.at_ns);
+        let how = if b.at_ns > a.at_ns { "later" } else { "earlier" };
+        format!("the same step comes {} {how} in B.", words::span(by as f64))
+    }
+}
+
+fn reordered(reorder: &Reorder, t: &Topology) -> String {
+    let disk = t.queues.get(reorder.queue as usize).map_or("?", |q| q.name.as_str());
+    let what = |event: &Event| match event.kind {
+        Kind::Issue { rq, extent, .. } => format!(
+            "request {rq} ({} KiB at sector {})",
+            f64::from(extent.sectors) / 2.0,
+            words::grouped(extent.sector)
+        ),
+        _ => String::from("nothing"),
+    };
+    format!(
+        "{disk} gets its first {} in the same order; as number {} A sends {}, B {}.",
+        match reorder.alike {
+            1 => String::from("request"),
+            n => format!("{} requests", words::grouped(n)),
+        },
+        words::grouped(reorder.alike + 1),
+        what(&reorder.next[0]),
+        what(&reorder.next[1])
+    )
+}
+
+fn sum(pairs: &[Pair], complete: bool) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let faster = pairs.iter().filter(|p| p.difference_ns() < 0).count();
+    let slower = pairs.iter().filter(|p| p.difference_ns() > 0).count();
+    let mean = pairs.iter().map(|p| p.difference_ns() as f64).sum::<f64>() / pairs.len() as f64;
+    let way = if mean > 0.0 { "longer" } else { "shorter" };
+    format!(
+        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} shorter; on average B takes {} {way}.",
+        words::grouped(pairs.len() as u64),
+        if complete { "" } else { " so far" },
+        words::grouped(slower as u64),
+        words::grouped(faster as u64),
+        words::span(mean.abs())
+    )
+}
+
+fn bars(pairs: &[Pair]) -> Vec<Bar> {
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let bar = |chunk: &[Pair]| {
+        let mut all: Vec<i64> = chunk.iter().map(Pair::difference_ns).collect();
+        all.sort_unstable();
+        let at = |percent: usize| all[(all.len() - 1) * percent / 100];
+        Bar { low_ns: at(10), middle_ns: at(50), high_ns: at(90) }
+    };
+    pairs.chunks(pairs.len().div_ceil(BARS_MAX)).map(bar).collect()
+}
+
+/// The ribbon as SVG: a bar from a tenth to nine tenths of neighbouring I/Os, and a step at their middle. Above the line
+/// the second run takes longer.
+pub fn ribbon(bars: &[Bar]) -> String {
+    const HALF: f64 = 50.0;
+    let top = bars.iter().map(|b| b.low_ns.unsigned_abs().max(b.high_ns.unsigned_abs())).max().unwrap_or(0);
+    if top == 0 {
+        return String::new();
+    }
+    let y = |ns: i64| HALF - ns as f64 / top as f64 * (HALF - 2.0);
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\"><path class=\"ribbon-zero\" d=\"M0 {HALF}H{}\"/>",
+        bars.len(),
+        HALF * 2.0,
+        bars.len()
+    );
+    for (x, bar) in bars.iter().enumerate() {
+        // Writing to a String cannot fail.
+        let mut part = |class: &str, from: i64, to: i64| {
+            let (high, low) = (y(to), y(from));
+            let _ = write!(
+                out,
+                "<rect class=\"{class}\" x=\"{:.2}\" y=\"{high:.2}\" width=\"0.8\" height=\"{:.2}\"/>",
+                x as f64 + 0.1,
+                (low - high).max(0.6)
+            );
+        };
+        if bar.high_ns > 0 {
+            part("ribbon-slower", bar.low_ns.max(0), bar.high_ns);
+        }
+        if bar.low_ns < 0 {
+            part("ribbon-faster", bar.low_ns, bar.high_ns.min(0));
+        }
+        part("ribbon-middle", bar.middle_ns, bar.middle_ns);
+    }
+    out + "</svg>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Side;
+    use crate::numbers::Run;
+    use crate::preset;
+
+    fn run(name: &str, duration_ns: u64) -> TwinRun {
+        let preset = preset::find(name).expect("the preset");
+        let config = preset.config();
+        let run = |side| {
+            let mut scenario = config.scenario(&preset.base, side).expect("it builds");
+            scenario.duration_ns = duration_ns;
+            scenario.warmup_ns = 0;
+            Run::new(&scenario, config.policy(side)).expect("it runs")
+        };
+        TwinRun::new([run(Side::A), run(Side::B)])
+    }
+
+    #[test]
+    fn an_account_grows_and_says_where_they_part() {
+        let mut twins = run("seed-000", 2_000_000);
+        let mut slices = 0;
+        while !twins.advance(|| true) {
+            slices += 1;
+            assert!(slices < 10_000);
+        }
+        let account = account(&twins, true);
+        assert!(account.parting.starts_with("The first "), "{}", account.parting);
+        assert!(
+            account.sides.iter().all(|s| s.contains("CPU ") || s.contains("device")),
+            "{:?}",
+            account.sides
+        );
+        assert!(account.moment.is_some_and(|m| m.event[0] > 1 && m.at_ns[0] > 0));
+        assert!(account.sum.contains("on average B takes"), "{}", account.sum);
+        assert!(!account.most.is_empty() && account.most.len() <= LISTED && account.bars.len() <= BARS_MAX);
+        let by = |(_, p): &(String, Pair)| p.difference_ns().unsigned_abs();
+        assert!(account.most.windows(2).all(|w| by(&w[0]) >= by(&w[1])));
+        assert!(account.bars.iter().all(|b| b.low_ns <= b.middle_ns && b.middle_ns <= b.high_ns));
+        assert!(ribbon(&account.bars).contains("ribbon-middle"));
+    }
+
+    #[test]
+    fn a_listed_request_is_where_the_list_says() {
+        let mut twins = run("seed-000", 20_000_000);
+        while !twins.advance(|| false) {}
+        let account = account(&twins, true);
+        let preset = preset::find("seed-000").expect("the preset");
+        for (side, of) in [(0, Side::A), (1, Side::B)] {
+            let scenario = preset.config().scenario(&preset.base, of).expect("it builds");
+            let mut player = crate::player::Player::new(scenario).expect("it can be played");
+            for (name, pair) in &account.most {
+                player.seek(pair.got_ns[side]);
+                while player.seeking().is_some() {
+                    player.tick(0.0);
+                }
+                let request = player.scene().request(pair.rq[side]);
+                assert!(request.is_some_and(|r| r.task == pair.task), "{name}: {pair:?}, side {side}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_runs_have_no_ribbon() {
+        assert_eq!(ribbon(&[]), "");
+        assert_eq!(ribbon(&[Bar { low_ns: 0, middle_ns: 0, high_ns: 0 }]), "");
+    }
+}
