@@ -83,7 +83,10 @@ fn classes_between(from_ns: u64, to_ns: u64) -> usize {
 }
 
 /// btt's phases of a request's time in their order: name, what passes in it, ns.
-pub fn phases(phases: &Phases) -> [(&'static str, &'static str, f64); 4] {
+pub type PhaseList = [(&'static str, &'static str, f64); 4];
+
+/// The phases as a list.
+pub fn phases(phases: &Phases) -> PhaseList {
     [
         ("Q2G", "waits for a request or tag", phases.q2g_ns),
         ("G2I", "in the plug", phases.g2i_ns),
@@ -104,7 +107,7 @@ fn look(phase: usize, p: &Palette) -> (Rgb, Option<f32>) {
 
 /// Paints the phases of both sides as bars on one scale, with their names and times below.
 pub fn phase_bars(
-    sides: &[Option<[(&str, &str, f64); 4]>; 2],
+    sides: &[Option<PhaseList>; 2],
     area: Rect,
     text: f32,
     p: &Palette,
@@ -112,7 +115,7 @@ pub fn phase_bars(
 ) {
     let face = Type { size: text, mono: false, strong: false };
     let strong = Type { strong: true, ..face };
-    let total = |s: &[(&str, &str, f64); 4]| s.iter().map(|(_, _, ns)| ns).sum::<f64>();
+    let total = |s: &PhaseList| s.iter().map(|(_, _, ns)| ns).sum::<f64>();
     let longest = sides.iter().flatten().map(total).fold(1.0, f64::max);
     let each = area.h / 2.0;
     for (side, (phases, letter)) in sides.iter().zip(["A", "B"]).enumerate() {

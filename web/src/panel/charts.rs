@@ -6,7 +6,7 @@ use super::table::{Cell, Row, Rows};
 use crate::chart::{Chart, LEFT, Line, Pixels, RIGHT, Scale};
 use crate::config::Side;
 use crate::draw::paint::Rect;
-use crate::draw::plots;
+use crate::draw::plots::{self, PhaseList};
 use crate::numbers::Numbers;
 use crate::session::Session;
 use crate::words::{self, Say};
@@ -365,7 +365,7 @@ fn phase_rows(both: &Both) -> Vec<Row> {
     let sides = [0, 1].map(|side| both[side].as_ref().map(|n| plots::phases(&mean_phases(&n.report))));
     let names = plots::phases(&Phases::default());
     let row = |(i, (name, what, _)): (usize, &(&str, &str, f64))| {
-        let cell = |side: &Option<[(&str, &str, f64); 4]>| {
+        let cell = |side: &Option<PhaseList>| {
             Cell::num(side.map_or_else(|| String::from("–"), |phases| words::span(phases[i].2)))
         };
         let head = Cell { note: String::from(*what), ..Cell::head(*name) };

@@ -130,12 +130,11 @@ fn heading(ask: RwSignal<Ask>, order: Order, name: &'static str) -> AnyView {
     });
     let arrow = text(move || {
         let now = ask.get();
-        let arrow = match (now.order == order, now.reverse) {
+        match (now.order == order, now.reverse) {
             (false, _) => name.into(),
             (true, false) => format!("{name} ↑"),
             (true, true) => format!("{name} ↓"),
-        };
-        arrow
+        }
     });
     // The third press brings back the order of time.
     let on = act(move || {
@@ -161,7 +160,7 @@ fn tick(n: usize, from_ns: u64, slice_ns: u64, aligned: bool) -> (usize, bool, S
         (false, 0) => words::moment(at),
         (false, _) => format!("+{}", words::span((at - from_ns) as f64)),
     };
-    (n, n % TICK_EVERY == 0, said)
+    (n, n.is_multiple_of(TICK_EVERY), said)
 }
 
 /// A request as a row.
