@@ -335,23 +335,11 @@ impl Sim {
         self.log.push(Event { at_ns: self.now, cpu, context, task: NO_TASK, kind });
     }
 
-    /// CPU time that was booked (when a step begins) but has not passed yet, by mode, ns.
-    pub(crate) fn unpaid_ns(&self, c: usize) -> [u64; 4] {
-        let cpu = &self.cpus[c];
-        let mut unpaid = [0; 4];
-        let left = self.agenda.cpu_turn(c).map_or(0, |at| at.saturating_sub(self.now));
-        unpaid[cpu.mode as usize] += left + cpu.debt;
-        for &(mode, debt) in &cpu.interrupted {
-            unpaid[mode as usize] += debt;
-        }
-        unpaid
-    }
-
     fn start_measuring(&mut self) {
         self.objects.reset_counters();
         for c in 0..self.cpus.len() {
             // What was booked and has not passed belongs to the window.
-            self.cpus[c].used_ns = self.unpaid_ns(c);
+            self.cpus[c].used_ns = self.unpaid_ns(c, self.now);
             self.cpus[c].spin_ns = 0;
             self.cpus[c].line_ns = 0;
             self.cpus[c].switches = 0;

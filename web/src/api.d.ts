@@ -403,6 +403,21 @@ export interface Series {
   lat_sum_ns: number[];
   /** Dirty or under writeback at the end of each bucket so far. */
   dirty_bytes: number[];
+  /** Mean number of requests between D and C over each bucket, all disks. */
+  in_flight: number[];
+  /** Time that all CPUs together spun for locks in each bucket. */
+  spin_ns: number[];
+  /** Latencies over time. */
+  heat: Heat;
+}
+
+/** How many I/Os of which latency ended when. */
+export interface Heat {
+  column_ns: number;
+  /** Smallest latency of each class, four equally wide classes in an octave. */
+  low_ns: number[];
+  /** I/Os of each class in each column. */
+  counts: number[][];
 }
 
 /** What a fio job text may refer to. */

@@ -2,8 +2,9 @@
 
 use crate::config::Theme;
 use crate::panel::{
-    Announcer, Cases, Charts, Compare, Contention, Elevator, EventLog, Figures, Header, Inspector, Intro,
-    Keep, KeySheet, Lamps, Notices, PolicyPanel, Stage, Tour, Transport, TwinsPanel, Workload, use_keys,
+    Announcer, Cases, Charts, Compare, Contention, Cpus, Elevator, EventLog, Figures, Header, Inspector,
+    Intro, Keep, KeySheet, Lamps, Notices, PolicyPanel, SpaceTimePanel, Stage, Tour, Transport, TwinsPanel,
+    Workload, use_keys,
 };
 use crate::session::Session;
 use leptos::ev;
@@ -89,12 +90,14 @@ pub fn App() -> impl IntoView {
                     </Stage>
                     <Elevator />
                     <TwinsPanel />
+                    <Cpus />
                 </div>
                 <div class="side">
                     <PolicyPanel />
                     <Inspector />
                 </div>
             </div>
+            <SpaceTimePanel />
             <Charts />
             <Cases />
             <Figures />

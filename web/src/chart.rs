@@ -10,9 +10,9 @@ use plotters_canvas::CanvasBackend;
 use web_sys::HtmlCanvasElement;
 
 /// Room left of the plot for its labels, rem.
-pub const LEFT: f64 = 3.5;
+pub const LEFT: f64 = 4.5;
 /// Room right of the plot, rem.
-pub const RIGHT: f64 = 0.875;
+pub const RIGHT: f64 = 1.5;
 const TOP: f64 = 0.625;
 const BOTTOM: f64 = 1.625;
 /// Size of labels, rem.
@@ -46,6 +46,7 @@ pub struct Pixels {
 }
 
 /// A chart.
+#[derive(Clone, Copy)]
 pub struct Chart<'a> {
     /// First and last x.
     pub x: (f64, f64),
@@ -172,9 +173,10 @@ impl Chart<'_> {
             .y_label_formatter(&|y| (self.say_y)(*y))
             .draw()
             .map_err(words)?;
+        let least = if self.scale == Scale::Log { f64::MIN_POSITIVE } else { 0.0 };
         for (line, colour) in self.lines.iter().zip(colours(palette)) {
             let style = rgb(colour).stroke_width(rem(0.125));
-            let points = line.points.iter().copied().filter(|p| p.1.is_finite() && p.1 > 0.0);
+            let points = line.points.iter().copied().filter(|p| p.1.is_finite() && p.1 >= least);
             if line.broken {
                 chart
                     .draw_series(DashedLineSeries::new(points, rem(0.375), rem(0.25), style))

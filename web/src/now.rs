@@ -1,6 +1,8 @@
 //! What is going on at the playhead, in one sentence, and what a part of the stage holds. No browser here.
 
 use crate::draw::layout::BoxId;
+use crate::draw::stage::in_words;
+use crate::player::Player;
 use crate::scene::{NONE16, Scene, Spot, Standing};
 use crate::words;
 use mqscope_core::event::{CpuId, RqId};
@@ -77,7 +79,8 @@ fn cpu(scene: &Scene, cpu: CpuId) -> String {
 }
 
 /// What a part of the stage holds now.
-pub fn part(scene: &Scene, id: &BoxId) -> String {
+pub fn part(player: &Player, id: &BoxId) -> String {
+    let scene = player.scene();
     let t = scene.topology();
     match *id {
         BoxId::Cpu(id) => cpu(scene, id),
@@ -115,8 +118,10 @@ pub fn part(scene: &Scene, id: &BoxId) -> String {
         }
         BoxId::Device(id) => {
             let Some(queue) = scene.queues().get(usize::from(id)) else { return String::new() };
+            let inside =
+                player.device_view(id).map(|view| format!("; {}", in_words(&view))).unwrap_or_default();
             format!(
-                "{} with driver and device; {} issued, {} completed, {} refused so far",
+                "{} with driver and device; {} issued, {} completed, {} refused so far{inside}",
                 scene.standing_len(Standing::Device(id)),
                 words::grouped(queue.issued),
                 words::grouped(queue.completed),

@@ -9,7 +9,7 @@ mod keep;
 mod link;
 mod runs;
 
-pub use frames::Painter;
+pub use frames::{Painter, Reader};
 
 use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::job::Reading;
@@ -106,8 +106,8 @@ struct Local {
     beat_ms: f64,
     page_hidden: bool,
     stage_hidden: bool,
-    /// The scheduler's panel is in view: time goes on for it too.
-    inside_shown: bool,
+    /// Panels in view for which time goes on too, a bit each.
+    shown: u8,
     painter: Option<Painter>,
     /// Draws the other policy, where both are on the stage.
     twin_painter: Option<Painter>,

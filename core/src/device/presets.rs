@@ -51,7 +51,10 @@ impl Preset {
                     vec![("engine".into(), h.adapter.engines), ("member".into(), h.adapter.members)];
                 match &h.member {
                     MemberSpec::Flash(flash) => units.extend(flash_units(flash)),
-                    MemberSpec::Hdd(_) => {}
+                    MemberSpec::Hdd(_) => units.push(("platter".into(), 1)),
+                }
+                if h.adapter.cache_mb > 0 {
+                    units.push(("write-back cache".into(), 1));
                 }
                 units
             }
@@ -61,7 +64,7 @@ impl Preset {
 
 fn flash_units(flash: &FlashSpec) -> Vec<(String, u32)> {
     let channels = (flash.channels > 0).then(|| (String::from("channel"), flash.channels));
-    channels.into_iter().chain([("die".into(), flash.dies)]).collect()
+    channels.into_iter().chain([("die".into(), flash.dies), ("write buffer".into(), 1)]).collect()
 }
 
 impl Preset {

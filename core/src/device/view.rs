@@ -29,7 +29,8 @@ pub enum DieWork {
     Suspended,
 }
 
-/// A flash unit at one moment.
+/// A flash unit at one moment. A station counts as busy as soon as it is booked, which may be the time of the front end
+/// ahead.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashView {
     /// Commands that wait for the front end in their submission queues.
@@ -42,6 +43,10 @@ pub struct FlashView {
     pub buffer_pages: u32,
     /// Pages that it holds.
     pub buffer_capacity: u32,
+    /// Writes that wait for room in it.
+    pub buffer_waiting: u32,
+    /// Whether the link moves data: to the unit, to the host.
+    pub link: [bool; 2],
 }
 
 /// An adapter at one moment.
@@ -57,6 +62,8 @@ pub struct AdapterView {
     pub cache_limit: u64,
     /// Writes that wait for room in it.
     pub cache_waiting: u32,
+    /// Whether the link moves commands and data: to the adapter, to the host.
+    pub link: [bool; 2],
 }
 
 /// A member disk at one moment.

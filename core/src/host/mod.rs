@@ -10,7 +10,9 @@ mod costs;
 mod cpu;
 mod exec;
 mod objects;
+mod time;
 
 pub use costs::{Costs, MACHINES, Machine, machine};
 pub(crate) use cpu::{Cpu, Flow, Frame, Mode, Runnable};
 pub(crate) use objects::{NO_CPU, Objects};
+pub use time::CpuTime;

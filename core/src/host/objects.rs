@@ -276,6 +276,7 @@ impl Sim {
         waiter.debt = 0;
         waiter.locks_held += 1;
         waiter.spin_ns += wait_ns;
+        self.stats.course.spun(since, taken_at);
         waiter.granted = Some(Grant { lock: id, wait_ns, transfer_ns: transfer, from: c as CpuId });
         let object = &mut self.objects.all[id as usize];
         object.holder = w;

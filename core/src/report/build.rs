@@ -49,6 +49,9 @@ pub(crate) fn build(sim: &Sim) -> Report {
             bytes: sim.stats.bytes.clone(),
             lat_sum_ns: sim.stats.lat_sum_ns.clone(),
             dirty_bytes: sim.stats.dirty_series(sim.now),
+            in_flight: sim.stats.course.in_flight(sim.now),
+            spin_ns: sim.stats.course.spin_ns(),
+            heat: sim.stats.course.heat(),
         },
         violations: sim.violations().to_vec(),
         warnings: {
@@ -204,7 +207,7 @@ fn cpu_report(sim: &Sim, window_ns: u64, ios: u64) -> CpuReport {
     let mut used = [0u64; 4];
     let mut unpaid = [0u64; 4];
     for (c, cpu) in sim.cpus.iter().enumerate() {
-        for (m, ns) in sim.unpaid_ns(c).into_iter().enumerate() {
+        for (m, ns) in sim.unpaid_ns(c, sim.now).into_iter().enumerate() {
             used[m] += cpu.used_ns[m];
             unpaid[m] += ns;
         }

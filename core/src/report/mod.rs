@@ -2,6 +2,7 @@
 //! simulation runs; a report never looks into the simulation's private state.
 
 mod build;
+mod course;
 mod iostat;
 mod stats;
 pub mod twins;
@@ -266,4 +267,22 @@ pub struct Series {
     pub lat_sum_ns: Vec<u64>,
     /// Bytes dirty or under writeback at the end of each bucket so far; empty without buffered writes.
     pub dirty_bytes: Vec<u64>,
+    /// Mean number of requests between D and C over each bucket, all disks.
+    pub in_flight: Vec<f64>,
+    /// Time that all CPUs together spun for locks in each bucket, ns.
+    pub spin_ns: Vec<u64>,
+    /// Latencies over time.
+    pub heat: Heat,
+}
+
+/// How many I/Os of which latency ended when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Heat {
+    /// Width of a column, ns.
+    pub column_ns: u64,
+    /// Smallest latency of each class, ns, from the class of the fastest I/O to that of the slowest; four classes in an
+    /// octave, equally wide.
+    pub low_ns: Vec<u64>,
+    /// I/Os of each class in each column.
+    pub counts: Vec<Vec<u32>>,
 }

@@ -1,5 +1,6 @@
 //! Counters kept while the simulation runs. They cost a few additions an event and nothing else.
 
+use super::course::Course;
 use super::iostat::{Iostat, Rules};
 use crate::block::{Io, Request};
 use hdrhistogram::Histogram;
@@ -167,6 +168,7 @@ pub(crate) struct Stats {
     pub ios: Vec<u32>,
     pub bytes: Vec<u64>,
     pub lat_sum_ns: Vec<u64>,
+    pub course: Course,
 }
 
 impl Stats {
@@ -183,6 +185,7 @@ impl Stats {
             clat: Latencies::new(),
             lat: Latencies::new(),
         };
+        let bucket_ns = duration_ns.div_ceil(BUCKETS as u64).max(1);
         Self {
             measured_from_ns: 0,
             iostat_rules,
@@ -192,10 +195,11 @@ impl Stats {
             cache: CacheStats::default(),
             dirty: Vec::new(),
             dirty_now: 0,
-            bucket_ns: duration_ns.div_ceil(BUCKETS as u64).max(1),
+            bucket_ns,
             ios: vec![0; BUCKETS],
             bytes: vec![0; BUCKETS],
             lat_sum_ns: vec![0; BUCKETS],
+            course: Course::new(bucket_ns),
         }
     }
 
@@ -256,11 +260,13 @@ impl Stats {
 
     pub(crate) fn issued(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].in_flight.add(now_ns);
+        self.course.flight(now_ns, 1);
     }
 
     /// The device refused a command that was issued.
     pub(crate) fn took_back(&mut self, queue: u16, now_ns: u64) {
         self.queues[queue as usize].in_flight.remove(now_ns);
+        self.course.flight(now_ns, -1);
     }
 
     /// The driver put a request back after its D.
@@ -268,6 +274,7 @@ impl Stats {
         let q = &mut self.queues[queue as usize];
         q.in_flight.remove(now_ns);
         q.requeued += 1;
+        self.course.flight(now_ns, -1);
     }
 
     pub(crate) fn completed(&mut self, r: &Request, now_ns: u64) {
@@ -287,6 +294,7 @@ impl Stats {
         q.q2c_ns += now_ns - r.q_ns;
         q.direct_issued += u64::from(r.i_ns == 0);
         q.inserted += u64::from(r.i_ns > 0);
+        self.course.flight(now_ns, -1);
     }
 
     /// An `fsync` that was called at `called_ns` returned.
@@ -313,11 +321,12 @@ impl Stats {
         self.ios[bucket] += 1;
         self.bytes[bucket] += bytes;
         self.lat_sum_ns[bucket] += now_ns - io.start_ns;
+        self.course.reaped(bucket, now_ns - io.start_ns);
     }
 }
 
 impl Hash for Stats {
-    /// The histograms stand in by their exact sums and counts.
+    /// The histograms stand in by their exact sums and counts; what was when follows from the rest.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.measured_from_ns, self.last_ns, self.iostat_rules).hash(state);
         for j in &self.jobs {

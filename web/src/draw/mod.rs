@@ -9,6 +9,8 @@ pub mod canvas;
 pub mod layout;
 pub mod paint;
 pub mod palette;
+pub mod plots;
 pub mod sprites;
 pub mod stage;
+pub mod strips;
 pub mod svg;

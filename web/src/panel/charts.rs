@@ -1,150 +1,265 @@
-//! IOPS over time and latency percentiles of both policies, each with a table of the same numbers.
+//! Charts of both policies, each with a table of the same numbers: what happened over time, and latencies.
 
-use super::control::text;
+use super::control::{Choice, state, text};
+use super::picture::{Easel, Fold, Picture};
 use super::table::{Cell, Row, Rows};
-use crate::app::Dark;
 use crate::chart::{Chart, LEFT, Line, Pixels, RIGHT, Scale};
 use crate::config::Side;
-use crate::draw::palette::Palette;
+use crate::draw::paint::Rect;
+use crate::draw::plots::{self, PhaseList};
 use crate::numbers::Numbers;
 use crate::session::Session;
 use crate::words::{self, Say};
-use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
-use leptos_use::use_resize_observer;
-use mqscope_core::report::{PERCENTILES, Report};
+use mqscope_core::report::{Heat, PERCENTILES, Phases, Report, Series};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Most points of a line.
 const POINTS_MAX: usize = 60;
+/// Columns of the table of a heat map.
+const HEAT_CELLS: usize = 10;
+
+/// Something over simulated time: its name, how a value is said, and its value over some buckets.
+struct Over {
+    name: &'static str,
+    say: Say,
+    value: fn(&Series, Range<usize>) -> f64,
+}
+
+/// Length of some buckets, s.
+fn seconds(series: &Series, buckets: &Range<usize>) -> f64 {
+    (series.bucket_ns * buckets.len() as u64) as f64 / 1e9
+}
+
+fn sum<T: Copy + Into<u64>>(values: &[T], buckets: &Range<usize>) -> f64 {
+    values.get(buckets.clone()).unwrap_or(&[]).iter().map(|n| (*n).into()).sum::<u64>() as f64
+}
+
+const OVER: [Over; 6] = [
+    Over { name: "I/Os per second", say: words::short, value: |s, b| sum(&s.ios, &b) / seconds(s, &b) },
+    Over { name: "Bandwidth", say: words::bandwidth, value: |s, b| sum(&s.bytes, &b) / seconds(s, &b) },
+    // NaN, which is no point of a line, where no I/O ended.
+    Over { name: "Mean latency", say: words::span, value: |s, b| sum(&s.lat_sum_ns, &b) / sum(&s.ios, &b) },
+    Over {
+        name: "Requests with the device",
+        say: words::short,
+        value: |s, b| s.in_flight.get(b.clone()).map_or(f64::NAN, |f| f.iter().sum::<f64>() / b.len() as f64),
+    },
+    Over {
+        name: "CPUs spinning for locks",
+        say: words::short,
+        value: |s, b| sum(&s.spin_ns, &b) / 1e9 / seconds(s, &b),
+    },
+    Over {
+        name: "Dirty and under writeback",
+        say: words::bytes,
+        value: |s, b| s.dirty_bytes.get(b.end - 1).map_or(f64::NAN, |bytes| *bytes as f64),
+    },
+];
+
+/// What the chart of latencies shows.
+const LATENCY: [&str; 4] = [
+    "Completion latency by percentile",
+    "Latency over time, A",
+    "Latency over time, B",
+    "Phases of a request (btt)",
+];
+const PERCENTILE: usize = 0;
+const PHASES: usize = 3;
 
 /// Both charts.
 #[component]
 pub fn Charts() -> impl IntoView {
+    view! {
+        <section class="charts" aria-labelledby="charts-title">
+            <h2 id="charts-title" class="hidden-text">"Charts"</h2>
+            <OverTime />
+            <Latencies />
+        </section>
+    }
+}
+
+type Both = [Option<Arc<Numbers>>; 2];
+
+/// Something over time.
+#[component]
+fn OverTime() -> impl IntoView {
     let session = Session::here();
+    let chosen = RwSignal::new(0usize);
     let both = move || session.numbers.map(|n| n.get());
-    let iops = Memo::new(move |_| both().map(|n| n.map(|n| iops_line(&n.report)).unwrap_or_default()));
-    let latency = Memo::new(move |_| both().map(|n| n.map(|n| latency_line(&n)).unwrap_or_default()));
-    let end = Memo::new(move |_| {
-        let ends =
-            both().map(|n| n.map_or(0, |n| n.report.series.bucket_ns * n.report.series.ios.len() as u64));
-        ends[0].max(ends[1]).max(session.frame.get().duration_ns)
+    let lines = Memo::new(move |_| {
+        let over = &OVER[chosen.get()];
+        both().map(|n| n.map(|n| line(&n.report, over.value)).unwrap_or_default())
     });
-    let draw_iops = move |sheet: Sheet| {
-        sheet.draw(&Chart {
-            x: (0.0, end.get().max(1) as f64),
-            x_labels: 6,
-            say_x: &words::span,
-            say_y: &words::short,
-            scale: Scale::Linear,
-            lines: &sheet.lines,
-        });
-    };
-    let draw_latency = move |sheet: Sheet| {
-        sheet.draw(&Chart {
-            x: (0.0, (PERCENTILES.len() - 1) as f64),
-            x_labels: PERCENTILES.len(),
-            say_x: &say_percentile,
-            say_y: &words::span,
-            scale: Scale::Log,
-            lines: &sheet.lines,
-        });
+    let end = Memo::new(move |_| end_ns(&both()).max(session.frame.get().duration_ns));
+    let draw = move |easel: Easel| {
+        draw_lines(
+            &easel,
+            lines.get(),
+            &Chart {
+                x: (0.0, end.get().max(1) as f64),
+                x_labels: 6,
+                say_x: &words::span,
+                say_y: &OVER[chosen.get()].say,
+                scale: Scale::Linear,
+                lines: &[],
+            },
+        );
     };
     let share = Memo::new(move |_| {
         let end = end.get().max(1);
         (session.frame.get().now_ns as f64 / end as f64).min(1.0)
     });
     let head = text(move || format!("calc({LEFT}rem + (100% - {}rem) * {:.4})", LEFT + RIGHT, share.get()));
+    let open = RwSignal::new(false);
+    let rows = Signal::derive(move || {
+        if open.get() { point_rows(&lines.get(), words::span, OVER[chosen.get()].say) } else { Vec::new() }
+    });
     view! {
-        <section class="charts" aria-labelledby="charts-title">
-            <h2 id="charts-title" class="hidden-text">"Charts"</h2>
-            <Figure
-                title="I/Os per second over simulated time"
-                label="I/Os per second over simulated time, one line for each policy"
-                lines=iops
-                draw=Callback::new(draw_iops)
-                head=head
-                table=("Time", words::span, words::short)
-            />
-            <Figure
-                title="Completion latency by percentile"
-                label="Completion latency by percentile, logarithmic, one line for each policy"
-                lines=latency
-                draw=Callback::new(draw_latency)
-                table=("Percentile", say_percentile, words::span)
-            />
-        </section>
+        <Figure
+            id="chart-over"
+            name="Over time"
+            options=OVER.iter().map(|o| o.name).collect()
+            chosen
+            label=text(move || format!("{} over simulated time, one line for each policy", OVER[chosen.get()].name))
+            draw=Callback::new(draw)
+            lines=state(|| true)
+            playhead=head
+            open
+            head=text(|| two_sided("Time"))
+            rows
+        />
     }
 }
 
-/// A chart with its legend and its table.
+/// Latencies, and the phases that they are made of.
+#[component]
+fn Latencies() -> impl IntoView {
+    let session = Session::here();
+    let chosen = RwSignal::new(PERCENTILE);
+    let both = move || session.numbers.map(|n| n.get());
+    let draw = move |easel: Easel| {
+        let (both, size) = (both(), easel.size);
+        let (rem, palette) = (easel.rem as f32, easel.palette);
+        let (width, height) = (size.0 as f32, size.1 as f32);
+        match chosen.get() {
+            PERCENTILE => draw_lines(
+                &easel,
+                both.map(|n| n.map(|n| latency_line(&n.report)).unwrap_or_default()),
+                &Chart {
+                    x: (0.0, (PERCENTILES.len() - 1) as f64),
+                    x_labels: PERCENTILES.len(),
+                    say_x: &say_percentile,
+                    say_y: &words::span,
+                    scale: Scale::Log,
+                    lines: &[],
+                },
+            ),
+            PHASES => {
+                let Some(mut paint) = easel.paint() else { return };
+                let sides = both.map(|n| n.map(|n| plots::phases(&mean_phases(&n.report))));
+                let area = Rect::new(0.0, 0.0, width, height).inset(rem * 0.25);
+                plots::phase_bars(&sides, area, rem * 0.75, &palette, &mut paint);
+            }
+            side => {
+                let Some(mut paint) = easel.paint() else { return };
+                let Some((map, span)) = heat_of(&both, side - 1) else { return };
+                let left = LEFT as f32 * rem;
+                let plot = Rect::new(
+                    left,
+                    rem * 0.625,
+                    (width - left - RIGHT as f32 * rem).max(1.0),
+                    (height - rem * 2.25).max(1.0),
+                );
+                plots::heat(&map, span, plot, end_ns(&both) as f64, rem * 0.75, &palette, &mut paint);
+            }
+        }
+    };
+    let open = RwSignal::new(false);
+    let rows = Signal::derive(move || {
+        let (chosen, both) = (chosen.get(), both());
+        match chosen {
+            _ if !open.get() => Vec::new(),
+            PERCENTILE => {
+                let lines = both.map(|n| n.map(|n| latency_line(&n.report)).unwrap_or_default());
+                point_rows(&lines, say_percentile, words::span)
+            }
+            PHASES => phase_rows(&both),
+            side => both[side - 1].as_ref().map(|n| heat_rows(&n.report.series.heat)).unwrap_or_default(),
+        }
+    });
+    let head = text(move || match chosen.get() {
+        PERCENTILE => two_sided("Percentile"),
+        PHASES => two_sided("Phase"),
+        side => heat_head(both()[side - 1].as_ref().map(|n| &n.report.series.heat)),
+    });
+    view! {
+        <Figure
+            id="chart-latency"
+            name="Latency"
+            options=LATENCY.to_vec()
+            chosen
+            label=text(move || format!("{}. The table below has the numbers.", LATENCY[chosen.get()]))
+            draw=Callback::new(draw)
+            lines=state(move || chosen.get() == PERCENTILE)
+            open
+            head
+            rows
+        />
+    }
+}
+
+/// A chart with a choice of what it shows, its legend and its table.
 #[component]
 fn Figure(
-    title: &'static str,
-    label: &'static str,
-    lines: Memo<[Vec<(f64, f64)>; 2]>,
-    draw: Callback<Sheet>,
+    id: &'static str,
+    /// What the choice is called.
+    name: &'static str,
+    /// What there is to choose from.
+    options: Vec<&'static str>,
+    chosen: RwSignal<usize>,
+    label: Signal<String>,
+    draw: Callback<Easel>,
+    /// Whether it has a line for each policy.
+    lines: Signal<bool>,
     /// Where the playhead is, if the chart is over time.
     #[prop(optional)]
-    head: Option<Signal<String>>,
-    /// What the first column is called, and how its cells and the others are said.
-    table: (&'static str, Say, Say),
+    playhead: Option<Signal<String>>,
+    /// Whether the table is open.
+    open: RwSignal<bool>,
+    /// Its head, as HTML.
+    head: Signal<String>,
+    /// Its rows.
+    rows: Signal<Vec<Row>>,
 ) -> impl IntoView {
-    let (name, say_x, say_y) = table;
+    let options = options.iter().enumerate().map(|(i, o)| (i.to_string(), String::from(*o))).collect();
+    let on = Callback::new(move |i: String| chosen.set(i.parse().unwrap_or_default()));
     view! {
         <figure class="panel chart">
             <figcaption>
-                <span class="chart-title">{title}</span>
-                <Legend />
+                <span class="field inline">
+                    <label class="hidden-text" for=id>{name}</label>
+                    <Choice id=id.into() options value=text(move || chosen.get().to_string()) on />
+                </span>
+                <span hidden=state(move || !lines.get())>
+                    <Legend />
+                </span>
             </figcaption>
             <div class="chart-box">
-                <ChartCanvas lines draw label />
-                {head.map(|head| view! { <div class="playhead" aria-hidden="true" style:left=head></div> })}
+                <Picture class="chart-canvas" label draw />
+                {playhead.map(|at| view! { <div class="playhead" aria-hidden="true" style:left=at></div> })}
             </div>
-            <details class="more">
-                <summary>"The same as a table"</summary>
-                <PointTable head=name lines say_x say_y />
-            </details>
+            <Fold summary="The same as a table" open>
+                <div class="scroll" tabindex="0" role="group" aria-label=format!("Table: {}", name.to_lowercase())>
+                    <table>
+                        <thead inner_html=head></thead>
+                        <Rows rows />
+                    </table>
+                </div>
+            </Fold>
         </figure>
     }
-}
-
-fn say_percentile(x: f64) -> String {
-    PERCENTILES.get(x.round() as usize).filter(|_| x.fract() == 0.0).map(percent).unwrap_or_default()
-}
-
-fn percent(p: &f64) -> String {
-    match *p {
-        100.0 => String::from("max"),
-        p => format!("{p}"),
-    }
-}
-
-/// Completed I/Os as a rate, the last bucket left out because it may be cut short.
-fn iops_line(report: &Report) -> Vec<(f64, f64)> {
-    let series = &report.series;
-    let whole = series.ios.len().saturating_sub(1);
-    if series.bucket_ns == 0 || whole == 0 {
-        return Vec::new();
-    }
-    let joined = whole.div_ceil(POINTS_MAX);
-    let width = (series.bucket_ns * joined as u64) as f64;
-    series.ios[..whole]
-        .chunks_exact(joined)
-        .enumerate()
-        .map(|(i, ios)| {
-            let sum: u64 = ios.iter().map(|n| u64::from(*n)).sum();
-            ((i as f64 + 0.5) * width, sum as f64 / width * 1e9)
-        })
-        .collect()
-}
-
-fn latency_line(numbers: &Arc<Numbers>) -> Vec<(f64, f64)> {
-    let latency = &numbers.report.total.clat;
-    if latency.count == 0 {
-        return Vec::new();
-    }
-    latency.percentiles_ns.iter().enumerate().map(|(i, ns)| (i as f64, *ns as f64)).collect()
 }
 
 #[component]
@@ -162,103 +277,191 @@ fn Legend() -> impl IntoView {
     view! { <span class="chart-legend">{Side::BOTH.map(key).collect_view()}</span> }
 }
 
-/// The page's text size, CSS pixels.
-fn root_size() -> f64 {
-    let root = document().document_element();
-    let style = root.and_then(|root| window().get_computed_style(&root).ok().flatten());
-    let size = style.and_then(|s| s.get_property_value("font-size").ok());
-    size.and_then(|s| s.trim_end_matches("px").parse().ok()).unwrap_or(16.0)
+/// Draws two lines by plotters.
+fn draw_lines(easel: &Easel, [a, b]: [Vec<(f64, f64)>; 2], chart: &Chart) {
+    let lines = [Line { points: a, broken: false }, Line { points: b, broken: true }];
+    let pixels = Pixels { ratio: easel.ratio, rem: easel.rem };
+    Chart { lines: &lines, ..*chart }.draw(easel.canvas.clone(), easel.size, pixels, &easel.palette);
 }
 
-/// What a chart is drawn on, and what is drawn.
-struct Sheet {
-    lines: [Line; 2],
-    canvas: web_sys::HtmlCanvasElement,
-    size: (f64, f64),
-    palette: Palette,
+/// End of the longer run, ns.
+fn end_ns(both: &Both) -> u64 {
+    let ends = both.iter().flatten().map(|n| n.report.series.bucket_ns * n.report.series.ios.len() as u64);
+    ends.max().unwrap_or(0)
 }
 
-impl Sheet {
-    fn draw(&self, chart: &Chart) {
-        let ratio = window().device_pixel_ratio().clamp(0.5, 4.0);
-        chart.draw(self.canvas.clone(), self.size, Pixels { ratio, rem: root_size() }, &self.palette);
+fn say_percentile(x: f64) -> String {
+    PERCENTILES.get(x.round() as usize).filter(|_| x.fract() == 0.0).map(percent).unwrap_or_default()
+}
+
+fn percent(p: &f64) -> String {
+    match *p {
+        100.0 => String::from("max"),
+        p => format!("{p}"),
     }
 }
 
-/// A canvas that follows its box, the colours and the numbers.
-#[component]
-fn ChartCanvas(
-    lines: Memo<[Vec<(f64, f64)>; 2]>,
-    draw: Callback<Sheet>,
-    label: &'static str,
-) -> impl IntoView {
-    let node: NodeRef<Div> = NodeRef::new();
-    let canvas: NodeRef<Canvas> = NodeRef::new();
-    let dark = expect_context::<Dark>().0;
-    let size = RwSignal::new((0.0, 0.0));
-    let _ = use_resize_observer(node, move |entries, _| {
-        let rect = entries[0].content_rect();
-        size.set((rect.width(), rect.height()));
-    });
-    Effect::new(move |_| {
-        let (size, dark) = (size.get(), dark.get());
-        let [a, b] = lines.get();
-        let lines = [Line { points: a, broken: false }, Line { points: b, broken: true }];
-        if let Some(canvas) = canvas.get() {
-            let palette = if dark { Palette::DARK } else { Palette::LIGHT };
-            draw.run(Sheet { lines, canvas, size, palette });
-        }
-    });
-    view! {
-        <div class="chart-canvas" node_ref=node>
-            <canvas node_ref=canvas role="img" aria-label=label></canvas>
-        </div>
+/// A value over time: buckets that are over, joined to at most [`POINTS_MAX`] points.
+fn line(report: &Report, value: fn(&Series, Range<usize>) -> f64) -> Vec<(f64, f64)> {
+    let series = &report.series;
+    if series.bucket_ns == 0 {
+        return Vec::new();
+    }
+    let whole = ((report.end_ns / series.bucket_ns) as usize).min(series.ios.len());
+    let joined = whole.div_ceil(POINTS_MAX).max(1);
+    let width = (series.bucket_ns * joined as u64) as f64;
+    let point = |i: usize| ((i as f64 + 0.5) * width, value(series, i * joined..(i + 1) * joined));
+    (0..whole / joined).map(point).filter(|(_, y)| y.is_finite()).collect()
+}
+
+fn latency_line(report: &Report) -> Vec<(f64, f64)> {
+    let latency = &report.total.clat;
+    if latency.count == 0 {
+        return Vec::new();
+    }
+    latency.percentiles_ns.iter().enumerate().map(|(i, ns)| (i as f64, *ns as f64)).collect()
+}
+
+/// Phases of all disks, each by its requests.
+fn mean_phases(report: &Report) -> Phases {
+    let all: f64 = report.queues.iter().map(|q| q.requests_per_s).sum();
+    let mean = |f: fn(&Phases) -> f64| {
+        let weighted: f64 = report.queues.iter().map(|q| f(&q.phases) * q.requests_per_s).sum();
+        if all > 0.0 { weighted / all } else { 0.0 }
+    };
+    Phases {
+        q2g_ns: mean(|p| p.q2g_ns),
+        g2i_ns: mean(|p| p.g2i_ns),
+        i2d_ns: mean(|p| p.i2d_ns),
+        d2c_ns: mean(|p| p.d2c_ns),
+        q2c_ns: mean(|p| p.q2c_ns),
     }
 }
 
-/// The points of both lines, side by side.
-#[component]
-fn PointTable(
-    head: &'static str,
-    lines: Memo<[Vec<(f64, f64)>; 2]>,
-    say_x: Say,
-    say_y: Say,
-) -> impl IntoView {
-    let rows = Signal::derive(move || {
-        let [a, b] = lines.get();
-        let y = |line: &[(f64, f64)], i: usize| line.get(i).map_or_else(|| String::from("–"), |p| say_y(p.1));
-        let row = |i: usize| {
-            let x = a.get(i).or(b.get(i)).map_or(f64::NAN, |p| p.0);
-            Row::by_content(vec![Cell::head(say_x(x)), Cell::num(y(&a, i)), Cell::num(y(&b, i))])
+/// The heat map of a side, and the classes of both.
+fn heat_of(both: &Both, side: usize) -> Option<(Heat, plots::Span)> {
+    let maps = both.iter().flatten().map(|n| &n.report.series.heat);
+    let span = plots::span(maps)?;
+    Some((both[side].as_ref()?.report.series.heat.clone(), span))
+}
+
+fn two_sided(head: &str) -> String {
+    format!("<tr><th scope=col>{head}</th><th scope=col class=num>A</th><th scope=col class=num>B</th></tr>")
+}
+
+/// The points of both lines, side by side by their x.
+fn point_rows([a, b]: &[Vec<(f64, f64)>; 2], say_x: Say, say_y: Say) -> Vec<Row> {
+    let mut xs: Vec<f64> = a.iter().chain(b).map(|p| p.0).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let at = |line: &[(f64, f64)], x: f64| {
+        line.iter().find(|p| p.0 == x).map_or_else(|| String::from("–"), |p| say_y(p.1))
+    };
+    let row = |x: f64| Row::by_content(vec![Cell::head(say_x(x)), Cell::num(at(a, x)), Cell::num(at(b, x))]);
+    xs.into_iter().map(row).collect()
+}
+
+fn phase_rows(both: &Both) -> Vec<Row> {
+    let sides = [0, 1].map(|side| both[side].as_ref().map(|n| plots::phases(&mean_phases(&n.report))));
+    let names = plots::phases(&Phases::default());
+    let row = |(i, (name, what, _)): (usize, &(&str, &str, f64))| {
+        let cell = |side: &Option<PhaseList>| {
+            Cell::num(side.map_or_else(|| String::from("–"), |phases| words::span(phases[i].2)))
         };
-        (0..a.len().max(b.len())).map(row).collect::<Vec<_>>()
-    });
-    let titles = format!(
-        "<tr><th scope=col>{head}</th><th scope=col class=num>A</th><th scope=col class=num>B</th></tr>"
-    );
-    view! {
-        <div class="scroll" tabindex="0" role="group" aria-label=format!("Table by {}", head.to_lowercase())>
-            <table>
-                <thead inner_html=titles></thead>
-                <Rows rows />
-            </table>
-        </div>
-    }
+        let head = Cell { note: String::from(*what), ..Cell::head(*name) };
+        Row::by_content(vec![head, cell(&sides[0]), cell(&sides[1])])
+    };
+    names.iter().enumerate().map(row).collect()
+}
+
+/// Columns of the heat map joined to those of its table.
+fn heat_groups(heat: &Heat) -> usize {
+    heat.counts.first().map_or(1, |row| row.len().div_ceil(HEAT_CELLS).max(1))
+}
+
+fn heat_head(heat: Option<&Heat>) -> String {
+    let Some(heat) = heat else { return String::new() };
+    let (joined, columns) = (heat_groups(heat), heat.counts.first().map_or(0, Vec::len));
+    let from = |group: usize| words::span((heat.column_ns * (group * joined) as u64) as f64);
+    let cells: String = (0..columns.div_ceil(joined))
+        .map(|group| format!("<th scope=col class=num>from {}</th>", from(group)))
+        .collect();
+    format!("<tr><th scope=col>Latency from</th>{cells}</tr>")
+}
+
+/// I/Os of each class, the slowest first, in ten parts of the run.
+fn heat_rows(heat: &Heat) -> Vec<Row> {
+    let joined = heat_groups(heat);
+    let row = |(low, counts): (&u64, &Vec<u32>)| {
+        let mut cells = vec![Cell::head(words::span(*low as f64))];
+        let sums = counts.chunks(joined).map(|part| part.iter().map(|n| u64::from(*n)).sum::<u64>());
+        cells.extend(sums.map(|n| Cell::num(words::grouped(n))));
+        Row::by_content(cells)
+    };
+    heat.low_ns.iter().zip(&heat.counts).rev().map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mqscope_core::report::Series;
+
+    fn report(series: Series) -> Report {
+        let end_ns = series.bucket_ns * series.ios.len() as u64;
+        Report { series, end_ns, ..Report::default() }
+    }
 
     #[test]
     fn a_rate_is_counted_over_whole_buckets() {
+        let iops = OVER[0].value;
         let series = Series { bucket_ns: 1_000_000, ios: vec![1_000, 2_000, 7], ..Series::default() };
-        let line = iops_line(&Report { series, ..Report::default() });
-        assert_eq!(line, [(500_000.0, 1e6), (1_500_000.0, 2e6)]);
-        assert!(iops_line(&Report::default()).is_empty());
+        let cut_short = Report { end_ns: 2_500_000, ..report(series) };
+        assert_eq!(line(&cut_short, iops), [(500_000.0, 1e6), (1_500_000.0, 2e6)]);
+        assert!(line(&Report::default(), iops).is_empty());
         let series = Series { bucket_ns: 1_000, ios: vec![1; 1_000], ..Series::default() };
-        let line = iops_line(&Report { series, ..Report::default() });
+        let line = line(&report(series), iops);
         assert!(line.len() <= POINTS_MAX && line.iter().all(|p| (p.1 - 1e6).abs() < 1.0));
+    }
+
+    #[test]
+    fn every_chart_over_time_has_its_own_numbers() {
+        let series = Series {
+            bucket_ns: 1_000_000,
+            ios: vec![10, 0],
+            bytes: vec![40_960, 0],
+            lat_sum_ns: vec![50_000, 0],
+            dirty_bytes: vec![],
+            in_flight: vec![3.0, 1.0],
+            spin_ns: vec![500_000, 0],
+            heat: Heat::default(),
+        };
+        let lines: Vec<_> = OVER.iter().map(|over| line(&report(series.clone()), over.value)).collect();
+        let values: Vec<Vec<f64>> = lines.iter().map(|l| l.iter().map(|p| p.1).collect()).collect();
+        let expected: [&[f64]; 6] =
+            [&[1e4, 0.0], &[40_960e3, 0.0], &[5_000.0], &[3.0, 1.0], &[0.5, 0.0], &[]];
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn the_table_of_a_heat_map_loses_no_io() {
+        let counts = vec![(0..50).collect::<Vec<u32>>(), vec![1; 50]];
+        let heat = Heat { column_ns: 1_000, low_ns: vec![4_096, 6_144], counts };
+        let rows = heat_rows(&heat);
+        assert_eq!(rows.len(), 2);
+        let sum = |row: &Row| row.cells[1..].iter().map(|c| c.text.parse::<u64>().unwrap_or(0)).sum::<u64>();
+        assert_eq!((sum(&rows[0]), sum(&rows[1])), (50, 49 * 25), "the slowest class first");
+        assert_eq!(rows[0].cells.len(), HEAT_CELLS + 1);
+        assert_eq!(heat_head(Some(&heat)).matches("<th").count(), HEAT_CELLS + 1);
+    }
+
+    #[test]
+    fn points_of_both_sides_meet_by_their_x() {
+        let rows = point_rows(
+            &[vec![(1.0, 5.0), (3.0, 7.0)], vec![(1.0, 6.0), (2.0, 8.0)]],
+            words::short,
+            words::short,
+        );
+        let texts: Vec<Vec<&str>> =
+            rows.iter().map(|r| r.cells.iter().map(|c| c.text.as_str()).collect()).collect();
+        assert_eq!(texts, [["1", "5", "6"], ["2", "–", "8"], ["3", "7", "–"]]);
     }
 }

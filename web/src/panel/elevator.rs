@@ -3,7 +3,7 @@
 use super::control::{Choice, act, state, text};
 use super::table::{Item, List, key};
 use crate::player::Player;
-use crate::session::Session;
+use crate::session::{Reader, Session};
 use leptos::html;
 use leptos::prelude::*;
 use leptos_use::use_intersection_observer;
@@ -35,7 +35,7 @@ pub fn Elevator() -> impl IntoView {
     let _ = use_intersection_observer(section, move |entries, _| {
         let now = entries.last().is_some_and(|e| e.is_intersecting());
         shown.set(now);
-        session.set_inside_shown(now);
+        session.set_shown(Reader::Scheduler, now);
     });
     // Disks of the run that have a scheduler: number, name, scheduler.
     let disks = Memo::new(move |_| {

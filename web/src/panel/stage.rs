@@ -131,7 +131,7 @@ pub fn Stage(children: Children) -> impl IntoView {
         let Some(part) = part.get() else {
             return String::from("Click a request, a queue, a lock or a device to see what it holds.");
         };
-        let state = session.with_player(|p| now::part(p.scene(), &part.id)).unwrap_or_default();
+        let state = session.with_player(|p| now::part(p, &part.id)).unwrap_or_default();
         let now = if state.is_empty() { String::new() } else { format!(" Now: {state}.") };
         format!("{}. {}.{now}", part.label, part.text)
     });

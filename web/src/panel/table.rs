@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use wasm_bindgen::JsCast;
 
 /// A row: what it is known by, and its cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,13 +66,22 @@ pub(super) fn Rows(
     /// What pressing a request does.
     #[prop(optional)]
     on_request: Option<Callback<u32>>,
+    /// The request that is selected: its button says so. Where there is one, the buttons of requests are no stops of the
+    /// Tab key: there may be many, and whoever shows them lets arrows go from one to the next ([`on_arrows`]).
+    #[prop(optional)]
+    selected: Option<Signal<Option<u32>>>,
 ) -> impl IntoView {
     let cell = move |cell: Cell| {
         let Cell { text, class, note, help, head, rq } = cell;
         let inner = match (rq, on_request) {
             _ if !help.is_empty() => view! { <span title=help>{text}</span> }.into_any(),
             (Some(rq), Some(on)) => {
-                view! { <button type="button" class="quiet link" on:click=move |_| on.run(rq)>{text}</button> }.into_any()
+                let pressed = selected
+                    .map(|s| Signal::derive(move || if s.get() == Some(rq) { "true" } else { "false" }));
+                view! {
+                    <button type="button" class="quiet link" tabindex=selected.map(|_| "-1") aria-pressed=pressed on:click=move |_| on.run(rq)>{text}</button>
+                }
+                .into_any()
             }
             _ => text.into_any(),
         };
@@ -88,6 +98,33 @@ pub(super) fn Rows(
                 <tr>{row.cells.into_iter().map(cell).collect_view()}</tr>
             </For>
         </tbody>
+    }
+}
+
+/// Moves the focus between the buttons of a table's rows: on the box around the table.
+pub(super) fn on_arrows(e: web_sys::KeyboardEvent) {
+    let step = match e.key().as_str() {
+        "ArrowDown" => 1,
+        "ArrowUp" => -1,
+        _ => return,
+    };
+    let within = e.current_target().and_then(|t| t.dyn_into::<web_sys::Element>().ok());
+    let Some(rows) =
+        within.and_then(|w| w.query_selector("tbody").ok().flatten()).map(|body| body.children())
+    else {
+        return;
+    };
+    let focused = document().active_element();
+    let here = (0..rows.length())
+        .position(|i| rows.item(i).is_some_and(|row| row.contains(focused.as_ref().map(|f| f.as_ref()))));
+    let next = match here {
+        Some(at) => (at as i64 + step).clamp(0, i64::from(rows.length()) - 1) as u32,
+        None => 0,
+    };
+    let button = rows.item(next).and_then(|row| row.query_selector("button").ok().flatten());
+    if let Some(button) = button.and_then(|b| b.dyn_into::<web_sys::HtmlElement>().ok()) {
+        e.prevent_default();
+        let _ = button.focus();
     }
 }
 

@@ -1,5 +1,6 @@
 //! A simulation and the scene that its log has drawn so far.
 
+use super::strips::Strips;
 use crate::scene::Scene;
 use mqscope_core::Sim;
 use mqscope_core::event::Event;
@@ -29,6 +30,7 @@ pub(super) struct ChangeAt {
 pub(super) struct Cursor {
     pub(super) sim: Sim,
     pub(super) scene: Scene,
+    pub(super) strips: Strips,
     /// Log events applied since the start.
     pub(super) seq: u64,
     /// Changes applied.
@@ -38,6 +40,8 @@ pub(super) struct Cursor {
 
 /// Rates and heat look back over this share of the run.
 const WINDOWS_PER_RUN: u64 = 400;
+/// What CPUs do is shown over so many of these windows.
+const STRIP_WINDOWS: u64 = 4;
 
 impl Cursor {
     pub(super) fn new(scenario: &Scenario) -> Result<(Self, Rc<Topology>), ScenarioError> {
@@ -47,7 +51,8 @@ impl Cursor {
         let topology = Rc::new(sim.topology().clone());
         let window_ns = (scenario.duration_ns / WINDOWS_PER_RUN).clamp(20_000, 1_000_000_000);
         let scene = Scene::new(topology.clone(), sim.knobs(), window_ns);
-        Ok((Self { sim, scene, seq: 0, changes: 0, next: 0 }, topology))
+        let strips = Strips::new(topology.cpus.len(), window_ns * STRIP_WINDOWS);
+        Ok((Self { sim, scene, strips, seq: 0, changes: 0, next: 0 }, topology))
     }
 
     /// Whether the scene has seen everything that the simulation has logged.
@@ -76,6 +81,7 @@ impl Cursor {
             self.sim.log_mut().clear();
             self.next = 0;
             self.apply_due_changes(changes);
+            self.strips.close(&self.sim, self.sim.next_event_ns().map_or(until_ns, |at| at.min(until_ns)));
             if self.sim.next_event_ns().is_none_or(|at| at > until_ns) || !self.sim.step() {
                 return None;
             }
@@ -89,15 +95,16 @@ impl Cursor {
 
     /// Bytes that a copy costs, about.
     pub(super) fn bytes(&self) -> usize {
-        self.scene.bytes() + sim_bytes(&self.sim)
+        self.scene.bytes() + self.strips.bytes() + sim_bytes(&self.sim)
     }
 }
 
 /// The simulation does not tell its size; its topology and load do, about. Measured copies: 279 kB for 72 CPUs, 1,024
-/// in flight and two times 5,089 tags; 139 kB for 16 hctxs of 1,023 tags and 128 in flight; 57 kB for the smallest.
+/// in flight and two times 5,089 tags; 139 kB for 16 hctxs of 1,023 tags and 128 in flight; 57 kB for the smallest. Since
+/// then 22 kB for the course of the run were added to each.
 fn sim_bytes(sim: &Sim) -> usize {
     let t = sim.topology();
     let depth: usize = t.tasks.iter().map(|t| t.iodepth as usize).sum();
     let tags: usize = t.hctxs.iter().map(|h| t.queues[h.queue as usize].nr_tags as usize).sum();
-    56_000 + depth * 96 + tags * 4 + t.cpus.len() * 512 + t.objects.len() * 96
+    78_000 + depth * 96 + tags * 4 + t.cpus.len() * 512 + t.objects.len() * 96
 }

@@ -12,9 +12,11 @@
 mod checkpoint;
 mod cursor;
 mod step;
+mod strips;
 mod timeline;
 
 pub use step::{changes_picture, concerns, request};
+pub use strips::{Mode, SLICES, Shares, Strip};
 pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 
 use crate::scene::Scene;
@@ -300,6 +302,16 @@ impl Player {
     /// The inside of a disk's device at the playhead; `None` where there is nothing to see.
     pub fn device_view(&self, queue: u16) -> Option<DeviceView> {
         self.head.sim.device_view_at(queue, self.now_ns())
+    }
+
+    /// What each CPU spent its time on over the last [`Player::strip_ns`].
+    pub fn strips(&self) -> Vec<Strip> {
+        self.head.strips.at(&self.head.sim, self.now_ns())
+    }
+
+    /// Length of the strips, ns.
+    pub fn strip_ns(&self) -> u64 {
+        self.head.strips.window_ns()
     }
 
     /// The first time that an invariant did not hold, up to where the simulation stands.

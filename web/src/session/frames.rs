@@ -16,6 +16,18 @@ const BEAT_MS: f64 = 200.0;
 /// Longest step of the wall clock in one frame, ms: after a sleep of the machine it goes on where it was.
 const STEP_MAX_MS: f64 = 100.0;
 
+/// Panels that show the moment at the playhead.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub enum Reader {
+    /// The inside of the scheduler.
+    Scheduler,
+    /// What CPUs spend their time on.
+    Cpus,
+    /// Requests over time.
+    SpaceTime,
+}
+
 /// The wall clock, ms.
 pub(super) fn wall_ms() -> f64 {
     window().performance().map_or(0.0, |p| p.now())
@@ -66,9 +78,10 @@ impl Session {
         self.continue_runs();
     }
 
-    /// Whether the scheduler's panel is in view.
-    pub fn set_inside_shown(&self, shown: bool) {
-        self.with_local(|l| l.inside_shown = shown);
+    /// Whether a panel that time goes on for is in view.
+    pub fn set_shown(&self, reader: Reader, shown: bool) {
+        let bit = 1 << reader as u8;
+        self.with_local(|l| l.shown = if shown { l.shown | bit } else { l.shown & !bit });
         self.redraw();
     }
 
@@ -95,7 +108,7 @@ impl Session {
         let side = side.index();
         let more = self.with_local(|l| {
             l.frame_handle = None;
-            let unseen = l.page_hidden || (l.stage_hidden && !l.inside_shown);
+            let unseen = l.page_hidden || (l.stage_hidden && l.shown == 0);
             let passed = if l.last_ms > 0.0 { (now - l.last_ms).clamp(0.0, STEP_MAX_MS) } else { 0.0 };
             l.last_ms = now;
             let mut painter = l.painter.take();

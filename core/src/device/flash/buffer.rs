@@ -86,6 +86,11 @@ impl Buffer {
         !self.barriers.is_empty()
     }
 
+    /// Commands without a place for all their pages.
+    pub(crate) fn waiting_count(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
     /// Pages in it and places.
     pub(crate) fn fill(&self) -> (u32, u32) {
         (self.used, self.capacity)

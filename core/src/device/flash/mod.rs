@@ -141,6 +141,8 @@ impl Flash {
             channels: self.channel_free_ns.iter().map(|&free| free > now).collect(),
             buffer_pages,
             buffer_capacity,
+            buffer_waiting: self.buffer.waiting_count(),
+            link: [self.in_free_ns > now, self.out_free_ns > now],
         }
     }
 

@@ -145,6 +145,7 @@ impl Hba {
             cache_bytes: self.cache.used * 512,
             cache_limit: self.cache.room * 512,
             cache_waiting: self.cache.waiting.len() as u32,
+            link: [self.in_free_ns > now, self.out_free_ns > now],
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a disk looks like from inside at one moment, for a picture.
 
-use super::{Hdd, Waiting, Work};
+use super::{Hdd, Waiting, Work, end_of};
 use serde::Serialize;
 
 /// A place on the platter.
@@ -58,6 +58,8 @@ pub struct HddView {
     pub work: HddWork,
     /// Where the arm goes or what it works on.
     pub target: Option<Spot>,
+    /// End of the sectors that the arm works on, which begin at `target`; `None` where it reads ahead.
+    pub run_end: Option<Spot>,
     /// The request slot that is served; `None` when the disk works for itself.
     pub serves: Option<u32>,
     /// Commands among which the next is chosen, oldest first.
@@ -125,6 +127,12 @@ impl Hdd {
             cylinders: self.geometry.cylinders(),
             work,
             target: busy.then(|| self.spot(m.to_ns)),
+            run_end: match &self.work {
+                Work::Command(w) => Some(end_of(&w.command)),
+                Work::Destage { end } => Some(*end),
+                Work::Idle | Work::Decide | Work::Ahead { .. } => None,
+            }
+            .map(|end| self.spot(self.geometry.media_ns(end))),
             serves: match &self.work {
                 Work::Command(w) => Some(w.command.slot),
                 _ => None,

@@ -39,6 +39,21 @@ impl CanvasPaint {
         })
     }
 
+    /// A canvas of this size in CSS pixels, cleared; `None` where the browser has no 2D context for it.
+    pub fn cleared(
+        canvas: &HtmlCanvasElement,
+        (width, height): (f64, f64),
+        ratio: f64,
+        palette: Palette,
+    ) -> Option<Self> {
+        let mut paint = Self::new(context(canvas)?, palette)?;
+        canvas.set_width((width * ratio).round() as u32);
+        canvas.set_height((height * ratio).round() as u32);
+        paint.set_ratio(ratio);
+        paint.clear(width, height, palette.surface);
+        Some(paint)
+    }
+
     /// Draws the forms of all marks at their usual radius, unless that is done; others are scaled from it.
     pub(super) fn prepare_marks(&mut self, radius: f32) {
         if self.atlas.as_ref().is_none_or(|a| a.radius != radius) {

@@ -1,9 +1,12 @@
 //! The hctx and device blocks.
 
-use super::{Activity, DeviceBox, Grid, Group, HctxBox, Layout, Pinned, TagView, Units};
+use super::{Activity, DeviceBox, Grid, Group, HctxBox, Layout, Pinned, TagView, UnitKind, Units};
 use crate::draw::paint::Rect;
 use mqscope_core::event::HctxId;
 use mqscope_core::topology::{Object, ObjectKind, Queue, Site, Topology};
+
+/// Cells smaller than this fold into a strip, CSS pixels.
+const CELL_MIN: f32 = 3.0;
 
 /// Rows of locks and lines at one box.
 const GROUPS_MAX: usize = 5;
@@ -172,19 +175,45 @@ impl Layout {
         rest.take_right(t * 0.6);
         let whole = rest.w;
         let count = |name: &str| info.units.iter().find(|(label, _)| label == name).map(|(_, n)| *n);
-        let platter = count("platter").map(|_| rest.take_right(rest.h.min(whole * 0.6)));
-        let (members, dies) = (count("member"), count("die"));
-        let outer = members.map(|n| ("member", n)).or(dies.map(|n| ("die", n)));
-        let engine = if outer.is_some() { rest.take_left(whole * 0.25) } else { rest };
-        let units = outer.map(|(label, n)| {
+        let (members, dies, channels) = (count("member"), count("die"), count("channel"));
+        let platters = count("platter").filter(|_| members.is_none());
+        let platter = platters.map(|_| rest.take_right(rest.h.min(whole * 0.6)));
+        let outer = match (members, dies, channels) {
+            (Some(n), Some(dies), _) => Some((UnitKind::FlashMembers, "member", n, Some(dies))),
+            (Some(n), None, _) => Some((UnitKind::DiskMembers, "member", n, None)),
+            (None, Some(dies), Some(n)) if n < dies => {
+                Some((UnitKind::Channels, "channel", n, Some(dies.div_ceil(n))))
+            }
+            (None, Some(dies), _) => Some((UnitKind::Dies, "die", dies, None)),
+            (None, None, _) => None,
+        };
+        let mut engine = if outer.is_some() { rest.take_left(whole * 0.25) } else { rest };
+        // A rotating disk has the bar of its cache below the platter; the buffers of members are their own.
+        let caches = count(if members.is_some() { "write-back cache" } else { "write buffer" }).is_some();
+        let buffer = (caches && !small).then(|| {
+            let buffer = engine.take_bottom(t * 1.3);
+            engine.take_bottom(t * 0.4);
+            buffer
+        });
+        let units = outer.map(|(kind, label, n, inner)| {
             rest.take_left(t * 0.6);
             let grid = even_grid(n, rest);
-            let inner = members.and(dies).map(|dies| {
-                let mut cell = grid.cell(0).inset(t * 0.2);
-                cell.take_top((cell.h * 0.24).min(t * 1.2));
+            let inner = inner.map(|dies| {
+                let channels = kind == UnitKind::Channels;
+                let mut cell = grid.cell(0).inset((t * 0.2).min(grid.cell.0.min(grid.cell.1) * 0.1));
+                cell.take_top((cell.h * 0.24).min(t * if channels { 0.6 } else { 1.2 }));
                 (String::from("die"), even_grid(dies, cell.inset(t * 0.1)))
             });
-            Units { label: label.into(), grid, inner }
+            // So many dies that one cell cannot be told from the next are one unit with a strip.
+            let (grid, inner) = match (kind, inner) {
+                (UnitKind::Dies, None) if grid.cell.0.min(grid.cell.1) < CELL_MIN => {
+                    (even_grid(1, rest), Some((String::from("die"), grid)))
+                }
+                other => (grid, other.1),
+            };
+            let small = inner.as_ref().is_some_and(|(_, g)| g.cell.0.min(g.cell.1) < CELL_MIN);
+            let count = if members.is_some() { n } else { dies.unwrap_or(n) };
+            Units { kind, count, folded: small, label: label.into(), grid, inner }
         });
         let cell = units.as_ref().map_or(f32::MAX, |u: &Units| {
             let (w, h) = u.inner.as_ref().map_or(u.grid.cell, |(_, g)| g.cell);
@@ -192,7 +221,7 @@ impl Layout {
         });
         let dot = self.dot.min((cell * 0.42).max(1.6));
         let engines = count("engine").unwrap_or(1).clamp(1, 64);
-        DeviceBox { queue, rect, title, gauge, engine, engines, units, platter, link, dot, groups }
+        DeviceBox { queue, rect, title, gauge, engine, engines, units, platter, buffer, link, dot, groups }
     }
 }
 

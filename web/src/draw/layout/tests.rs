@@ -44,6 +44,8 @@ fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: 
 }
 
 const HBA: &[(&str, u32)] = &[("engine", 8), ("member", 8), ("die", 48)];
+const DISKS: &[(&str, u32)] = &[("engine", 8), ("member", 8), ("platter", 1), ("write-back cache", 1)];
+const CHANNELS: &[(&str, u32)] = &[("channel", 12), ("die", 64), ("write buffer", 1)];
 const NVME: &[(&str, u32)] = &[("die", 64)];
 const SIZES: [(f32, f32); 8] = [
     (320.0, 480.0),
@@ -64,6 +66,10 @@ fn machines() -> Vec<Topology> {
         machine(72, 2, 2, 1, 8, HBA),
         machine(128, 2, 1, 64, 16, NVME),
         machine(128, 4, 16, 4, 128, HBA),
+        machine(16, 1, 1, 16, 4, CHANNELS),
+        machine(16, 1, 1, 16, 4, &[("die", 1_024), ("write buffer", 1)]),
+        machine(16, 1, 1, 16, 4, &[("channel", 64), ("die", 1_024), ("write buffer", 1)]),
+        machine(16, 1, 2, 4, 4, DISKS),
         with_scheduler(machine(4, 1, 1, 1, 2, &[])),
         with_scheduler(machine(72, 2, 2, 1, 8, HBA)),
         with_scheduler(machine(128, 4, 16, 4, 128, HBA)),
@@ -162,6 +168,7 @@ fn check(t: &Topology, l: &Layout) {
         assert_inside(&name, at.rect, stage);
         let mut parts = vec![at.title, at.gauge, at.engine, at.link];
         parts.extend(at.units.as_ref().map(|u| u.grid.rect));
+        parts.extend(at.buffer);
         parts.extend(at.groups.iter().map(|g| g.rect));
         for part in &parts {
             assert_inside(&format!("{name}: part of device {}", at.queue), *part, at.rect);
@@ -268,4 +275,33 @@ fn every_box_that_can_be_focused_has_a_name_and_words_and_a_place() {
             assert_eq!(ids.len(), boxes.len(), "each box once");
         }
     }
+}
+
+#[test]
+fn every_die_has_one_cell_under_its_own_channel() {
+    let t = machine(16, 1, 1, 16, 4, CHANNELS);
+    let l = Layout::new(&t, &busy(&t, 4), 1_200.0, 620.0, Pinned::default());
+    let units = l.devices[0].units.as_ref().expect("dies");
+    let mut cells: Vec<_> = (0..64).map(|die| units.place(die)).collect();
+    for (die, &(channel, inner)) in (0u32..).zip(&cells) {
+        assert_eq!(channel, die % 12, "as the device has it");
+        assert!(units.exists(channel, inner));
+    }
+    let all = (0..units.grid.count).flat_map(|u| (0..6).map(move |i| (u, i)));
+    assert_eq!(all.filter(|&(u, i)| units.exists(u, i)).count(), 64);
+    cells.sort_unstable();
+    cells.dedup();
+    assert_eq!(cells.len(), 64);
+}
+
+#[test]
+fn dies_too_small_to_be_seen_fold_into_strips() {
+    let folded = |units: &[(&str, u32)], (w, h): (f32, f32)| {
+        let t = machine(16, 1, 1, 16, 4, units);
+        let l = Layout::new(&t, &busy(&t, 4), w, h, Pinned::default());
+        l.devices[0].units.as_ref().is_some_and(|u| u.folded)
+    };
+    let many = [("channel", 64), ("die", 1_024)];
+    assert!(folded(&many, (320.0, 480.0)) && folded(&[("die", 1_024)], (240.0, 240.0)));
+    assert!(!folded(&many, (3_840.0, 2_000.0)) && !folded(CHANNELS, (320.0, 640.0)));
 }

@@ -148,6 +148,8 @@ pub struct DeviceBox {
     pub units: Option<Units>,
     /// The platter of a rotating disk.
     pub platter: Option<Rect>,
+    /// Fill of the write buffer or write-back cache.
+    pub buffer: Option<Rect>,
     /// Where data leave for the host.
     pub link: Rect,
     /// Radius of a plain request inside.
@@ -164,9 +166,28 @@ impl DeviceBox {
     }
 }
 
-/// A grid of like units inside a device; each may hold a grid of its own (the dies of a member disk).
+/// What the units of a device are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitKind {
+    /// Dies without channels.
+    Dies,
+    /// Channels, each with its dies: die number `n` is on channel `n` modulo their number.
+    Channels,
+    /// Members of a volume that are flash, each with its dies.
+    FlashMembers,
+    /// Members of a volume that are rotating disks.
+    DiskMembers,
+}
+
+/// A grid of like units inside a device; each may hold a grid of its own (the dies of a channel or member disk).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Units {
+    /// What they are.
+    pub kind: UnitKind,
+    /// Dies in all of the device, or members.
+    pub count: u32,
+    /// The cells are too small to be told apart: each unit is one strip.
+    pub folded: bool,
     /// Their name.
     pub label: String,
     /// All of them.
@@ -204,8 +225,42 @@ impl Units {
         self.grid.count * self.inner.as_ref().map_or(1, |(_, g)| g.count)
     }
 
-    /// Cell number `inner` of unit number `unit`.
+    /// Unit, and cell in it, of a die or member with this number; the numbers of dies go on from member to member.
+    pub fn place(&self, number: u32) -> (u32, u32) {
+        let units = self.grid.count.max(1);
+        let inner = self.inner.as_ref().map_or(1, |(_, g)| g.count.max(1));
+        match self.kind {
+            UnitKind::Channels => (number % units, number / units % inner),
+            UnitKind::Dies | UnitKind::FlashMembers | UnitKind::DiskMembers => {
+                (number / inner % units, number % inner)
+            }
+        }
+    }
+
+    /// Whether there is a die or member in this cell: channels may differ by one die.
+    pub fn exists(&self, unit: u32, inner: u32) -> bool {
+        self.kind != UnitKind::Channels || inner * self.grid.count + unit < self.count
+    }
+
+    /// The strip that stands for all cells of a unit.
+    pub fn strip(&self, unit: u32) -> Rect {
+        let outer = self.grid.cell(unit);
+        match &self.inner {
+            Some((_, grid)) => {
+                let first = self.grid.cell(0);
+                Rect { x: grid.rect.x - first.x + outer.x, y: grid.rect.y - first.y + outer.y, ..grid.rect }
+            }
+            None => outer,
+        }
+    }
+
+    /// Cell number `inner` of unit number `unit`; where cells are folded, its part of the strip.
     pub fn inner_cell(&self, unit: u32, inner: u32) -> Rect {
+        if self.folded {
+            let (strip, n) = (self.strip(unit), self.inner.as_ref().map_or(1, |(_, g)| g.count.max(1)));
+            let w = strip.w / n as f32;
+            return Rect { x: strip.x + (inner % n) as f32 * w, w, ..strip };
+        }
         let outer = self.grid.cell(unit);
         match &self.inner {
             Some((_, grid)) => {
@@ -217,11 +272,12 @@ impl Units {
         }
     }
 
-    /// The part of a unit in front of its inner grid: where its own front end stands.
+    /// The part of a unit in front of its inner grid or platter: where its own front end stands.
     pub fn front(&self, unit: u32) -> Rect {
         let outer = self.grid.cell(unit);
         match &self.inner {
             Some((_, grid)) => Rect { h: grid.rect.y - self.grid.rect.y, ..outer },
+            None if self.kind == UnitKind::DiskMembers => Rect { h: outer.h * 0.16, ..outer },
             None => outer,
         }
     }

@@ -1,6 +1,6 @@
 //! Where each live request belongs: its place in the scene, turned into a point of the layout.
 
-use crate::draw::layout::{DeviceBox, ElevatorBox, Lane, Layout, Units};
+use crate::draw::layout::{DeviceBox, ElevatorBox, Lane, Layout, UnitKind, Units};
 use crate::draw::paint::{Mark, Rect};
 use crate::draw::palette::Tone;
 use crate::draw::sprites::Goal;
@@ -268,12 +268,23 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
     let units = at.units.as_ref();
     match span.stage {
         DeviceStage::Link if inbound && !over => Part::Gate,
+        // The disk has it in its queue and has not chosen it yet.
+        DeviceStage::Link if inbound => Part::Engine(0),
         DeviceStage::Link if over && !inbound => Part::Exit,
         DeviceStage::Link => Part::Link,
         DeviceStage::Service | DeviceStage::WriteBuffer | DeviceStage::WriteBack if over => Part::Exit,
         DeviceStage::Firmware => Part::Engine(span.unit.into()),
         DeviceStage::Cache if over => Part::Exit,
         DeviceStage::Transfer if over && request.spans().last() == Some(span) => Part::Exit,
+        DeviceStage::Queued
+        | DeviceStage::Seek
+        | DeviceStage::Rotate
+        | DeviceStage::Transfer
+        | DeviceStage::Cache
+            if units.is_some_and(|u| u.kind == UnitKind::DiskMembers) =>
+        {
+            front(units, span)
+        }
         DeviceStage::Service
         | DeviceStage::Controller
         | DeviceStage::WriteBuffer
@@ -287,15 +298,16 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
         | DeviceStage::Destage
         | DeviceStage::ReadAhead => Part::Engine(0),
         // Its data are off the die and queue for the channel and the link.
-        DeviceStage::Channel => Part::Link,
-        DeviceStage::Die if over => Part::Link,
-        DeviceStage::Member | DeviceStage::MemberWait => match units {
-            Some(units) => Part::Front(units, u32::from(span.unit) % units.grid.count.max(1)),
-            None => Part::Engine(0),
+        DeviceStage::Channel if over => Part::Link,
+        DeviceStage::Channel => match units {
+            Some(at) if at.kind == UnitKind::Channels => front(units, span),
+            _ => Part::Link,
         },
+        DeviceStage::Die if over => Part::Link,
+        DeviceStage::Member | DeviceStage::MemberWait => front(units, span),
         DeviceStage::DieWait | DeviceStage::Die => match units {
             Some(units) => {
-                let (unit, inner) = unit_of(units, span);
+                let (unit, inner) = units.place(span.unit.into());
                 Part::Cell(units, unit, inner)
             }
             None => Part::Engine(0),
@@ -303,15 +315,11 @@ fn part<'a>(at: &'a DeviceBox, request: &Request, now_ns: u64) -> Part<'a> {
     }
 }
 
-/// Numbers of the unit and of the die inside it. The log counts the dies of all members on.
-fn unit_of(units: &Units, span: &Span) -> (u32, u32) {
-    let number = u32::from(span.unit);
-    match &units.inner {
-        Some((_, grid)) => {
-            let dies = grid.count.max(1);
-            (number / dies % units.grid.count.max(1), number % dies)
-        }
-        None => (number % units.grid.count.max(1), 0),
+/// The front of the unit that a span is about.
+fn front<'a>(units: Option<&'a Units>, span: &Span) -> Part<'a> {
+    match units {
+        Some(units) => Part::Front(units, u32::from(span.unit) % units.grid.count.max(1)),
+        None => Part::Engine(0),
     }
 }
 
@@ -367,6 +375,12 @@ fn device(
                 let k = next_exit;
                 next_exit += 1;
                 in_tray(exit, k, total[3], dot, true)
+            }
+            // At a disk that chooses, time says nothing about the order.
+            Part::Front(units, unit) if units.kind == UnitKind::DiskMembers => {
+                let (front, k) = (units.front(unit), nth(unit));
+                let x = front.right() - dot * (1.2 + f32::from(k) * 1.6);
+                Goal { at: (x.max(front.x + dot), front.centre().1), radius: dot }
             }
             Part::Front(units, unit) => {
                 let front = units.front(unit);

@@ -2,7 +2,8 @@
 
 use super::Stage;
 use super::goals::engine_row;
-use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row, TagView};
+use super::inside::bus;
+use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row, TagView, UnitKind, Units};
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::Palette;
 use mqscope_core::topology::Topology;
@@ -249,26 +250,48 @@ impl Stage {
             caption(&engine, at.engine, Align::Left);
             caption("link", at.link, Align::Right);
             if let Some(units) = &at.units {
-                let text = match &units.inner {
-                    Some((label, grid)) => {
+                let text = match (&units.inner, units.kind) {
+                    (Some(_), UnitKind::Channels) => {
+                        format!("{} dies on {} channels", units.count, units.grid.count)
+                    }
+                    (Some((label, grid)), UnitKind::FlashMembers) => {
                         format!("{} {}s of {} {label}s", units.grid.count, units.label, grid.count)
                     }
-                    None => format!("{} {}s", units.grid.count, units.label),
+                    (_, UnitKind::Dies) => format!("{} {}s", units.count, units.label),
+                    _ if units.count == 1 => format!("1 {}", units.label),
+                    _ => format!("{} {}s", units.count, units.label),
                 };
                 caption(&text, units.grid.rect, Align::Left);
             }
         }
         let Some(units) = &at.units else { return };
-        if units.inner.is_some() {
-            for unit in 0..units.grid.count {
+        self.ground_units(units, p, paint);
+    }
+
+    fn ground_units(&self, units: &Units, p: &Palette, paint: &mut impl Paint) {
+        let t = self.layout.text;
+        for unit in 0..units.grid.count {
+            if matches!(units.kind, UnitKind::FlashMembers | UnitKind::DiskMembers) {
                 paint.outline(units.grid.cell(unit).inset(t * 0.15), t * 0.25, p.line, 1.0, 1.0);
             }
+            if units.kind == UnitKind::Channels {
+                paint.fill(bus(units, unit), 0.0, p.line, 1.0);
+            }
+            if units.folded {
+                paint.fill(units.strip(unit), 0.0, p.sunken, 1.0);
+            }
+        }
+        // A disk is a platter, which is painted as it turns.
+        if units.folded || units.kind == UnitKind::DiskMembers {
+            return;
         }
         let inner = units.cells() / units.grid.count.max(1);
         for cell in 0..units.cells() {
-            let rect = units.inner_cell(cell / inner, cell % inner);
-            let rect = rect.inset((rect.w.min(rect.h) * 0.08).clamp(0.3, 2.0));
-            paint.fill(rect, (rect.w.min(rect.h) * 0.2).min(t * 0.4), p.sunken, 1.0);
+            if units.exists(cell / inner, cell % inner) {
+                let rect = units.inner_cell(cell / inner, cell % inner);
+                let rect = rect.inset((rect.w.min(rect.h) * 0.08).clamp(0.3, 2.0));
+                paint.fill(rect, (rect.w.min(rect.h) * 0.2).min(t * 0.4), p.sunken, 1.0);
+            }
         }
     }
 }

@@ -30,8 +30,8 @@ impl Stage {
             self.live_hctx(scene, hctx, p, paint);
         }
         for device in &self.layout.devices {
+            self.live_inside(device, p, paint);
             self.live_device(scene, device, p, paint);
-            self.live_platter(device, p, paint);
         }
         for (lane, group) in self.layout.lanes.iter().zip(&self.layout.ctx_groups) {
             if let Row::Cpu(cpu) = lane.row {

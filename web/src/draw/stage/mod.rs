@@ -5,6 +5,7 @@ mod elevator;
 mod folding;
 mod goals;
 mod ground;
+mod inside;
 mod live;
 mod locks;
 mod platter;
@@ -15,6 +16,7 @@ use super::palette::Tone;
 use super::sprites::{Sprites, TRAVEL_MS, Wanted};
 use crate::scene::{Request, Scene, Slot, Spot, Standing, Transfer};
 use goals::Counters;
+pub use inside::in_words;
 use mqscope_core::device::DeviceView;
 use mqscope_core::event::RqId;
 use mqscope_core::topology::Topology;
@@ -81,8 +83,8 @@ pub struct Stage {
     selected: Option<RqId>,
     /// What each scheduler would send next, by queue; 0: nothing.
     next: Vec<RqId>,
-    /// The insides of rotating disks, by queue.
-    disks: Vec<Option<DeviceView>>,
+    /// The insides of devices, by queue.
+    devices: Vec<Option<DeviceView>>,
     pinned: Pinned,
     jumps: u64,
     stale: bool,
@@ -110,7 +112,7 @@ impl Stage {
             calm: false,
             selected: None,
             next: Vec::new(),
-            disks: Vec::new(),
+            devices: Vec::new(),
             pinned: Pinned::default(),
             jumps: u64::MAX,
             stale: true,

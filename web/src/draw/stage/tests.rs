@@ -7,15 +7,20 @@ use crate::draw::palette::{Palette, Rgb};
 use crate::draw::svg::Svg;
 use crate::player::Player;
 use mqscope_core::cases::case;
+use mqscope_core::device::{DieWork, FlashView};
+use mqscope_core::scenario::DeviceConfig;
 
 /// Remembers what was painted.
 #[derive(Default)]
 struct Recorder {
     marks: Vec<(Mark, (f32, f32))>,
     rings: Vec<(f32, f32)>,
+    discs: Vec<(f32, f32)>,
     texts: Vec<String>,
     curves: usize,
     fills: usize,
+    /// Filled rectangles with their colours.
+    filled: Vec<(Rect, Rgb)>,
     worst: f32,
 }
 
@@ -29,10 +34,11 @@ impl Recorder {
 }
 
 impl Paint for Recorder {
-    fn fill(&mut self, r: Rect, radius: f32, _: Rgb, alpha: f32) {
+    fn fill(&mut self, r: Rect, radius: f32, colour: Rgb, alpha: f32) {
         assert!(r.w >= 0.0 && r.h >= 0.0 && radius >= 0.0 && (0.0..=1.01).contains(&alpha), "{r:?} {alpha}");
         self.seen(&[(r.x, r.y)]);
         self.fills += 1;
+        self.filled.push((r, colour));
     }
     fn outline(&mut self, r: Rect, _: f32, _: Rgb, _: f32, _: f32) {
         self.seen(&[(r.x, r.y)]);
@@ -48,6 +54,7 @@ impl Paint for Recorder {
         self.curves += 1;
     }
     fn disc(&mut self, at: (f32, f32), _: f32, _: Rgb, _: f32) {
+        self.discs.push(at);
         self.seen(&[at]);
     }
     fn ring(&mut self, at: (f32, f32), _: f32, _: Rgb, _: f32, _: f32) {
@@ -310,6 +317,79 @@ fn the_scheduler_shows_its_queue_in_sector_order_and_announces_the_next() {
         let picture = paint(&stage, &p);
         assert!(picture.texts.iter().any(|t| t.contains(&next.to_string())), "{:?}", picture.texts);
         assert!(picture.texts.iter().any(|t| t.ends_with("/64")), "{:?}", picture.texts);
+    }
+}
+
+#[test]
+fn dies_show_what_they_are_at_in_their_own_cells_and_the_buffer_how_full_it_is() {
+    let p = player("nvme-doorbell", 0, 0);
+    let mut work = vec![DieWork::Idle; 64];
+    (work[5], work[17], work[40]) = (DieWork::Read, DieWork::Program, DieWork::Suspended);
+    let view = FlashView {
+        front_waiting: 0,
+        dies: work,
+        channels: (0..12).map(|c| c == 3).collect(),
+        buffer_pages: 30,
+        buffer_capacity: 40,
+        buffer_waiting: 0,
+        link: [false, true],
+    };
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    stage.look_into(vec![Some(DeviceView::Flash(view.clone()))]);
+    settle(&mut stage, &p);
+    let picture = paint(&stage, &p);
+    let at = &stage.layout().devices[0];
+    let units = at.units.as_ref().expect("dies");
+    assert_eq!((units.count, units.grid.count), (64, 12));
+    let tones = |die: u32| {
+        let (unit, inner) = units.place(die);
+        let cell = units.inner_cell(unit, inner);
+        let (x, low, high) = (cell.centre().0, cell.bottom() - cell.h * 0.2, cell.y + cell.h * 0.2);
+        let has = |tone: Tone, y: f32| {
+            let colour = Palette::LIGHT.tone(tone);
+            picture.filled.iter().any(|(r, c)| *c == colour && r.holds(x, y) && r.w <= cell.w)
+        };
+        [has(Tone::Device, high), has(Tone::Device, low), has(Tone::Queued, high), has(Tone::Queued, low)]
+    };
+    assert_eq!(tones(4), [false; 4], "an idle die is empty");
+    assert_eq!(tones(5), [true, true, false, false], "a read fills it");
+    assert_eq!(tones(17), [false, false, false, true], "a program is below");
+    assert_eq!(tones(40), [true, false, false, true], "a suspended program is below the read");
+    let buffer = at.buffer.expect("its bar");
+    let fill =
+        picture.filled.iter().find(|(r, c)| *c == Palette::LIGHT.tone(Tone::Queued) && r.y == buffer.y);
+    assert!(fill.is_some_and(|(r, _)| (r.w / buffer.w - 0.75).abs() < 1e-3));
+    assert!(picture.texts.iter().any(|t| t.contains("75") && t.ends_with('%')), "{:?}", picture.texts);
+    assert!(in_words(&DeviceView::Flash(view)).starts_with("1 dies read, 1 program, 1 read while"));
+}
+
+#[test]
+fn members_of_a_volume_have_platters_whose_heads_move() {
+    let mut scenario = case("nvme-doorbell").expect("the case").sides().swap_remove(0).1;
+    scenario.devices[0] = DeviceConfig::new("sda", "hba-r0-hdd");
+    let mut p = Player::new(scenario).expect("it can be played");
+    for (w, h) in [(1_200.0, 620.0), (320.0, 640.0)] {
+        let mut stage = Stage::new(p.topology(), w, h);
+        let mut heads = |p: &Player| {
+            stage.look_into(vec![p.device_view(0)]);
+            stage.update(p.scene(), 16.0, p.jumps(), false);
+            let units = stage.layout().devices[0].units.clone().expect("members");
+            let picture = paint(&stage, p);
+            assert!(picture.worst <= 0.0);
+            (0..units.count)
+                .map(|member| {
+                    let cell = units.grid.cell(member);
+                    let inside = |(x, y): &&(f32, f32)| cell.holds(*x, *y);
+                    picture.discs.iter().filter(inside).copied().collect::<Vec<_>>()
+                })
+                .collect::<Vec<_>>()
+        };
+        p.seek(5_000_000);
+        let before = heads(&p);
+        p.seek(9_000_000);
+        let after = heads(&p);
+        assert!(before.iter().all(|m| m.len() > 2), "platter, head and queued commands of each");
+        assert!(before.iter().zip(&after).filter(|(a, b)| a != b).count() >= 6, "most have turned or moved");
     }
 }
 

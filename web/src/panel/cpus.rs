@@ -1,0 +1,107 @@
+//! What the CPUs spend their time on: a strip for each over the last window, and the same as a table.
+
+use super::control::text;
+use super::picture::{Easel, Fold, Picture};
+use super::table::{Cell, Row, Rows};
+use crate::draw::strips;
+use crate::player::{Mode, Strip};
+use crate::session::{Reader, Session};
+use crate::words;
+use leptos::html;
+use leptos::prelude::*;
+use leptos_use::use_intersection_observer;
+
+/// The panel.
+#[component]
+pub fn Cpus() -> impl IntoView {
+    let session = Session::here();
+    let section: NodeRef<html::Section> = NodeRef::new();
+    let shown = RwSignal::new(false);
+    let _ = use_intersection_observer(section, move |entries, _| {
+        let now = entries.last().is_some_and(|e| e.is_intersecting());
+        shown.set(now);
+        session.set_shown(Reader::Cpus, now);
+    });
+    // Nobody looks: nothing is read.
+    let seen = Memo::new(move |last: Option<&(u64, Vec<Strip>)>| {
+        if !shown.get() {
+            return last.cloned().unwrap_or_default();
+        }
+        session.beat.track();
+        session.side.track();
+        session.with_player(|p| (p.strip_ns().min(p.now_ns()), p.strips())).unwrap_or_default()
+    });
+    let rows = Memo::new(move |_| seen.with(|(_, strips)| strips::rows(strips)));
+    let draw = move |easel: Easel| {
+        let Some(mut paint) = easel.paint() else { return };
+        let text = (easel.rem * 0.75) as f32;
+        rows.with(|(rows, _)| strips::paint(rows, easel.size.0 as f32, text, &easel.palette, &mut paint));
+    };
+    let height = Signal::derive(move || f64::from(strips::height(rows.read().0.len())));
+    let note = text(move || {
+        let (span, all) = seen.with(|(ns, strips)| (words::span(*ns as f64), strips.len()));
+        match rows.read().1 {
+            _ if all == 0 => String::new(),
+            0 => format!("The last {span}"),
+            idle if idle == all => format!("The last {span}; all {all} CPUs idle"),
+            idle => format!("The last {span}; {idle} of {all} CPUs idle all the time"),
+        }
+    });
+    let open = RwSignal::new(false);
+    let table = Signal::derive(move || {
+        if !open.get() {
+            return Vec::new();
+        }
+        seen.with(|(_, strips)| strips.iter().map(row).collect::<Vec<_>>())
+    });
+    let head: String =
+        Mode::ALL.iter().map(|m| format!("<th scope=col class=num>{}</th>", m.word())).collect();
+    let head = format!("<tr><th scope=col>CPU</th>{head}<th scope=col class=num>idle</th></tr>");
+    let legend: String = Mode::ALL
+        .iter()
+        .map(|m| {
+            let class = m.word().replace(' ', "-");
+            format!("<li><i class=\"sample mode-{class}\" aria-hidden=\"true\"></i>{}</li>", m.word())
+        })
+        .chain([String::from("<li><i class=\"sample mode-idle\" aria-hidden=\"true\"></i>idle</li>")])
+        .collect();
+    view! {
+        <section class="panel cpus" id="cpus" aria-labelledby="cpus-title" node_ref=section>
+            <div class="panel-head">
+                <h2 id="cpus-title">"CPUs"</h2>
+                <p class="panel-note">{note}</p>
+            </div>
+                <Picture
+                    class="strips"
+                    label=text(move || {
+                        format!(
+                            "A strip for each of {} CPUs or groups of them: shares of time over the last window, \
+                             newest at the right. The table below has the numbers.",
+                            rows.read().0.len(),
+                        )
+                    })
+                    height=height
+                    draw=Callback::new(draw)
+                />
+            <ul class="legend" aria-label="What the fills mean" inner_html=legend></ul>
+            <Fold summary="The same as a table" open>
+                <div class="scroll" tabindex="0" role="group" aria-label="Table of CPU time">
+                    <table>
+                        <thead inner_html=head></thead>
+                        <Rows rows=table />
+                    </table>
+                </div>
+            </Fold>
+        </section>
+    }
+}
+
+/// A CPU's shares as a row of the table.
+fn row(strip: &Strip) -> Row {
+    let percent = |share: f32| Cell::num(words::percent(f64::from(share)));
+    let busy: f32 = strip.mean.iter().sum();
+    let mut cells = vec![Cell::head(strip.cpu.to_string())];
+    cells.extend(strip.mean.iter().map(|share| percent(*share)));
+    cells.push(percent((1.0 - busy).max(0.0)));
+    Row::by_content(cells)
+}
