@@ -3,13 +3,24 @@
 use super::control::text;
 use super::picture::{Easel, Fold, Picture};
 use super::table::{Cell, Row, Rows};
-use crate::draw::strips;
+use crate::draw::strips::{self, StripRow};
 use crate::player::{Mode, Strip};
 use crate::session::{Reader, Session};
 use crate::words;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_use::use_intersection_observer;
+
+/// What is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Seen {
+    /// Length of the strips so far, ns.
+    span_ns: u64,
+    strips: Vec<Strip>,
+    rows: Vec<StripRow>,
+    /// CPUs that idled all the time.
+    idle: usize,
+}
 
 /// The panel.
 #[component]
@@ -23,24 +34,27 @@ pub fn Cpus() -> impl IntoView {
         session.set_shown(Reader::Cpus, now);
     });
     // Nobody looks: nothing is read.
-    let seen = Memo::new(move |last: Option<&(u64, Vec<Strip>)>| {
+    let seen = Memo::new(move |last: Option<&Seen>| {
         if !shown.get() {
             return last.cloned().unwrap_or_default();
         }
         session.beat.track();
         session.side.track();
-        session.with_player(|p| (p.strip_ns().min(p.now_ns()), p.strips())).unwrap_or_default()
+        let (span_ns, strips) =
+            session.with_player(|p| (p.strip_ns().min(p.now_ns()), p.strips())).unwrap_or_default();
+        let (rows, idle) = strips::rows(&strips);
+        Seen { span_ns, strips, rows, idle }
     });
-    let rows = Memo::new(move |_| seen.with(|(_, strips)| strips::rows(strips)));
     let draw = move |easel: Easel| {
         let Some(mut paint) = easel.paint() else { return };
         let text = (easel.rem * 0.75) as f32;
-        rows.with(|(rows, _)| strips::paint(rows, easel.size.0 as f32, text, &easel.palette, &mut paint));
+        seen.with(|s| strips::paint(&s.rows, easel.size.0 as f32, text, &easel.palette, &mut paint));
     };
-    let height = Signal::derive(move || f64::from(strips::height(rows.read().0.len())));
+    let height = Signal::derive(move || f64::from(strips::height(seen.read().rows.len())));
     let note = text(move || {
-        let (span, all) = seen.with(|(ns, strips)| (words::span(*ns as f64), strips.len()));
-        match rows.read().1 {
+        let (span_ns, idle, all) = seen.with(|s| (s.span_ns, s.idle, s.strips.len()));
+        let span = words::span(span_ns as f64);
+        match idle {
             _ if all == 0 => String::new(),
             0 => format!("The last {span}"),
             idle if idle == all => format!("The last {span}; all {all} CPUs idle"),
@@ -52,7 +66,7 @@ pub fn Cpus() -> impl IntoView {
         if !open.get() {
             return Vec::new();
         }
-        seen.with(|(_, strips)| strips.iter().map(row).collect::<Vec<_>>())
+        seen.with(|s| s.strips.iter().map(row).collect::<Vec<_>>())
     });
     let head: String =
         Mode::ALL.iter().map(|m| format!("<th scope=col class=num>{}</th>", m.word())).collect();
@@ -77,7 +91,7 @@ pub fn Cpus() -> impl IntoView {
                         format!(
                             "A strip for each of {} CPUs or groups of them: shares of time over the last window, \
                              newest at the right. The table below has the numbers.",
-                            rows.read().0.len(),
+                            seen.read().rows.len(),
                         )
                     })
                     height=height

@@ -1,7 +1,7 @@
 //! Requests over time as a table: a row for each request, a column for each slice of time, letters in the cells.
 
 use super::control::{Button, Choice, Switch, act, state, text};
-use super::table::{Cell, Row, Rows, on_arrows};
+use super::table::{Cell, Item, List, Row, Rows, key, on_arrows};
 use crate::session::{Reader, Session};
 use crate::spacetime::{self, Ask, At, FINISHED, Order, SLICES, SpaceTime, TimeRow};
 use crate::words;
@@ -42,7 +42,7 @@ pub fn SpaceTimePanel() -> impl IntoView {
     });
     let rows = Signal::derive(move || table.with(|t| t.rows.iter().map(row).collect::<Vec<_>>()));
     let select = Callback::new(move |rq| session.select(Some(rq)));
-    let ticks = Memo::new(move |_| {
+    let ticks = Callback::new(move |()| {
         let (from, slice) = table.with(|t| (t.from_ns, t.slice_ns));
         (0..SLICES).map(|n| tick(n, from, slice, ask.get().aligned)).collect::<Vec<_>>()
     });
@@ -93,11 +93,7 @@ pub fn SpaceTimePanel() -> impl IntoView {
                     <thead>
                         <tr>
                             {COLUMNS.map(|(order, name)| heading(ask, order, name)).into_iter().collect_view()}
-                            <For each=move || ticks.get() key=|tick| tick.clone() let(tick)>
-                                <th scope="col" class=if tick.1 { "tick" } else { "tick quiet" }>
-                                    <span>{tick.2}</span>
-                                </th>
-                            </For>
+                            <List items=ticks />
                         </tr>
                     </thead>
                     <Rows rows on_request=select selected=Signal::from(session.selected) />
@@ -152,15 +148,18 @@ fn heading(ask: RwSignal<Ask>, order: Order, name: &'static str) -> AnyView {
     .into_any()
 }
 
-/// A column's number, whether its time is seen, and its time.
-fn tick(n: usize, from_ns: u64, slice_ns: u64, aligned: bool) -> (usize, bool, String) {
+/// The heading of a slice: its time, which is seen over every few columns and said for all.
+fn tick(n: usize, from_ns: u64, slice_ns: u64, aligned: bool) -> Item {
     let at = from_ns + n as u64 * slice_ns;
     let said = match (aligned, n) {
         (true, _) => format!("+{}", words::span(at as f64)),
         (false, 0) => words::moment(at),
         (false, _) => format!("+{}", words::span((at - from_ns) as f64)),
     };
-    (n, n.is_multiple_of(TICK_EVERY), said)
+    let class = if n.is_multiple_of(TICK_EVERY) { "tick" } else { "tick quiet" };
+    let own = key((n, &said));
+    let make = move || view! { <th scope="col" class=class><span>{said}</span></th> };
+    (own, make.into())
 }
 
 /// A request as a row.
