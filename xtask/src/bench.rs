@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast the core is, natively and in wasm.
 
 use crate::shell::{Run, root, target_dir, which};
+use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
 use mqscope_tests::speed::{self, Work};
 
@@ -17,15 +18,22 @@ const WASM_RUNS: u32 = 9;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo xtask bench
-  cargo xtask bench --no-wasm")]
+  cargo xtask bench --no-wasm
+  cargo xtask bench --browser")]
 pub struct Args {
     /// Measure natively only.
     #[arg(long)]
     no_wasm: bool,
+    /// Measure the page in Chromium instead: frames, seeks, a changed kernel, long tasks, bytes; at 1x and 4x throttling.
+    #[arg(long)]
+    browser: bool,
 }
 
 /// Runs the command.
 pub fn bench(args: &Args) -> Result<bool> {
+    if args.browser {
+        return in_browser();
+    }
     let benches = Run::cargo(&["bench", "--package", "mqscope-tests", "--bench", "core"]);
     if !benches.status()? {
         return Ok(false);
@@ -50,6 +58,19 @@ pub fn bench(args: &Args) -> Result<bool> {
     println!("\ntime of one thread for each case at reduced length");
     let timed = ["cases", "--reduced", "--jobs", "1", "--times"];
     Run::cargo(&[&["run", "--release", "--package", "xtask", "--"][..], &timed].concat()).status()
+}
+
+/// Builds the page as it is served and measures it in Chromium (`tests/browser/bench.mjs`).
+fn in_browser() -> Result<bool> {
+    let tools = Tools::for_page()?;
+    tools.node()?;
+    let browser = tools.browser()?;
+    if !tools.run("trunk", &["build", "--release", "--skip-version-check"]).status()? {
+        return Ok(false);
+    }
+    let folder = "tests/browser";
+    tools.run("npm", &["ci", "--no-audit", "--no-fund"]).folder(folder).check()?;
+    tools.run("node", &["bench.mjs", "../../dist"]).env("CHROME", &browser.chrome).folder(folder).status()
 }
 
 /// The same job under each scheduler, beside none of the same run of the benchmark.
