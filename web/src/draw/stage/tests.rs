@@ -438,3 +438,62 @@ fn at_rest_the_picture_is_that_of_the_moment_whatever_way_led_there() {
         assert!(different > 0, "{name}: nothing moved while it was played");
     }
 }
+
+/// Pictures of fixed runs at fixed times: (case, side, ns, width, height, dark).
+const SNAPSHOTS: [(&str, usize, u64, f32, f32, bool); 10] = [
+    ("seed-000", 0, 1_200_000, 1_200.0, 620.0, false),
+    ("seed-000", 1, 1_200_000, 1_200.0, 620.0, true),
+    ("seed-000", 1, 1_200_000, 320.0, 640.0, false),
+    ("seed-001", 0, 900_000_000, 1_200.0, 620.0, false),
+    ("seed-002", 1, 20_000_000, 1_200.0, 620.0, false),
+    ("seed-003", 1, 2_000_000_000, 1_200.0, 620.0, true),
+    ("seed-004", 1, 1_000_000, 768.0, 560.0, false),
+    ("deadline-mix", 1, 5_000_000, 1_200.0, 620.0, false),
+    ("plug-merge", 0, 30_000, 1_200.0, 560.0, false),
+    ("reader-among-writers", 0, 20_000_000, 1_200.0, 620.0, false),
+];
+
+#[test]
+fn fixed_runs_at_fixed_times_look_as_before() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let golden = root.join("tests/golden/pictures.txt");
+    let seen: Vec<(String, String)> = SNAPSHOTS
+        .iter()
+        .map(|&(name, side, ns, w, h, dark)| {
+            let p = player(name, side, ns);
+            let queues = || 0..p.topology().queues.len() as u16;
+            let palette = if dark { Palette::DARK } else { Palette::LIGHT };
+            let mut stage = Stage::new(p.topology(), w, h);
+            stage.announce(queues().map(|q| p.scheduler_view(q).map_or(0, |v| v.next)).collect());
+            stage.look_into(queues().map(|q| p.device_view(q)).collect());
+            settle(&mut stage, &p);
+            let mut svg = Svg::new(palette);
+            stage.paint_ground(p.topology(), &palette, &mut svg);
+            stage.paint_live(p.scene(), |cpu| p.function(cpu), &palette, &mut svg);
+            let title = format!("{name}-{side}-{ns}-{w}{}", if dark { "-dark" } else { "" });
+            let text = svg.finish(w, h, &title);
+            let hash = text
+                .bytes()
+                .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+            (format!("{title} {hash:016x}"), text)
+        })
+        .collect();
+    let lines: String = seen.iter().map(|(line, _)| format!("{line}\n")).collect();
+    if std::env::var_os("MQSCOPE_BLESS").is_some() {
+        std::fs::write(&golden, &lines).expect("the golden file can be written");
+    }
+    let before = std::fs::read_to_string(&golden).unwrap_or_default();
+    let folder = root.join("target/pictures");
+    let mut changed = Vec::new();
+    for (line, text) in seen.iter().filter(|(line, _)| !before.lines().any(|b| b == line)) {
+        let name = line.split(' ').next().unwrap_or_default();
+        std::fs::create_dir_all(&folder).expect("a folder for the pictures");
+        std::fs::write(folder.join(format!("{name}.svg")), text).expect("the picture can be written");
+        changed.push(name);
+    }
+    assert!(
+        changed.is_empty(),
+        "look at {changed:?} in {}; if they are right, run again with MQSCOPE_BLESS=1",
+        folder.display()
+    );
+}
