@@ -259,6 +259,8 @@ pub struct View {
     pub event: Option<u64>,
     /// Simulated ns per second on the wall.
     pub speed: f64,
+    /// Events a second, if it plays by event and not by time.
+    pub event_rate: Option<f64>,
     /// Whether it plays.
     pub playing: bool,
     /// Selected request.

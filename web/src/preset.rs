@@ -142,6 +142,7 @@ impl Preset {
             speed,
             playing: true,
             selected: None,
+            event_rate: None,
             both: false,
             bookmarks: Vec::new(),
             theme: Theme::Auto,

@@ -58,6 +58,8 @@ pub struct Session {
     pub both: RwSignal<bool>,
     /// Simulated ns per second on the wall.
     pub speed: RwSignal<f64>,
+    /// Events a second, if it plays by event and not by time.
+    pub event_rate: RwSignal<Option<f64>>,
     /// Whether it plays.
     pub playing: RwSignal<bool>,
     /// Selected request.
@@ -134,6 +136,7 @@ impl Session {
             bookmarks: RwSignal::new(read.view.bookmarks.clone()),
             both: RwSignal::new(read.view.both),
             speed: RwSignal::new(read.view.speed),
+            event_rate: RwSignal::new(read.view.event_rate),
             playing: RwSignal::new(false),
             selected: RwSignal::new(None),
             theme: RwSignal::new(read.view.theme),
@@ -169,6 +172,7 @@ impl Session {
                 .then(|| self.with_player(Player::position))
                 .flatten(),
             speed: self.speed.get_untracked(),
+            event_rate: self.event_rate.get_untracked(),
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
             both: self.both.get_untracked(),
@@ -242,6 +246,24 @@ impl Session {
         let speed = if speed.is_finite() { speed.clamp(low, high) } else { low };
         self.with_player_mut(|p| p.set_speed(speed));
         self.speed.set(speed);
+    }
+
+    /// Faster or slower by a factor, by time or by event as it plays.
+    pub fn speed_by(&self, factor: f64) {
+        match self.event_rate.get_untracked() {
+            Some(rate) => {
+                let (low, high) = crate::player::EVENT_RATE;
+                self.set_event_rate(Some((rate * factor).clamp(low, high)));
+            }
+            None => self.set_speed(self.speed.get_untracked() * factor),
+        }
+    }
+
+    /// Plays by event, so many a second, or by time again.
+    pub fn set_event_rate(&self, rate: Option<f64>) {
+        self.with_player_mut(|p| p.set_event_rate(rate));
+        self.event_rate.set(rate);
+        self.save_soon();
     }
 
     /// Moves the playhead.

@@ -7,6 +7,7 @@
 use crate::config::{
     BOOKMARKS_MAX, CHANGES_MAX, Config, JOB_MAX, Policy, Rules, SPEED_RANGE, Side, Theme, View, add_bookmark,
 };
+use crate::player::EVENT_RATE;
 use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::words;
@@ -198,6 +199,9 @@ fn write_within(config: &Config, view: &View, most: usize) -> (String, bool) {
     if view.speed != usual_view.speed {
         push("speed", &words::exact_span(view.speed.round() as u64));
     }
+    if let Some(rate) = view.event_rate {
+        push("events", &format!("{rate}"));
+    }
     if !view.playing {
         push("paused", "1");
     }
@@ -338,6 +342,10 @@ impl Reader {
             "t" => self.view.t_ns = time(value)?,
             "event" => self.view.event = Some(number(value, 1, u64::MAX)?),
             "speed" => self.view.speed = (time(value)? as f64).clamp(SPEED_RANGE.0, SPEED_RANGE.1),
+            "events" => {
+                let rate = value.parse::<f64>().ok().filter(|r| (EVENT_RATE.0..=EVENT_RATE.1).contains(r));
+                self.view.event_rate = Some(rate.ok_or("it is a number of events a second, 0.5 to 5000")?);
+            }
             "paused" => self.view.playing = value == "0",
             "rq" => self.view.selected = Some(number(value, 0, u64::from(u32::MAX))? as u32),
             "theme" => {
@@ -446,6 +454,7 @@ mod tests {
             t_ns: 2_003_456,
             event: Some(81_234),
             speed: 300.0,
+            event_rate: Some(12.5),
             playing: false,
             selected: Some(17),
             both: true,
@@ -493,6 +502,7 @@ mod tests {
             "t=-1",
             "t=99h",
             "speed=fast",
+            "events=0",
             "depth=0",
             "rq=x",
             "theme=pink",

@@ -62,3 +62,19 @@ test('a selected request is followed stage by stage', async ({ page }) => {
   await expect(page.locator('#inspector-title')).toHaveText(title);
   await expect.poll(() => story.getByRole('listitem').count()).toBeGreaterThan(lines);
 });
+
+test('it plays by event as well, at a rate of its own that the link keeps', async ({ page }) => {
+  await open(page, '#preset=seed-003&t=1s');
+  await page.getByRole('switch', { name: 'By event' }).check();
+  await expect(page.locator('output[for=speed]')).toContainText('events/s');
+  await page.locator('#title').click();
+  await page.keyboard.press('ArrowUp');
+  await expect(page.locator('output[for=speed]')).toContainText('12');
+  const before = await clock(page).innerText();
+  await expect(clock(page)).not.toHaveText(before);
+  await expect.poll(() => page.url()).toContain('events=12');
+  const address = page.url();
+  await page.goto('about:blank');
+  await open(page, address.slice(address.indexOf('#')));
+  await expect(page.getByRole('switch', { name: 'By event' })).toBeChecked();
+});

@@ -1,15 +1,19 @@
 //! The controls of time: play, step, back, speed, and the timeline.
 
-use super::control::{Button, act, text};
+use super::control::{Button, Switch, act, state, text};
 use super::icon::Shape;
 use super::timeline::TimelineBar;
 use crate::config::SPEED_RANGE;
+use crate::player::EVENT_RATE;
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
 
 /// Steps of the speed slider in one decade.
 const STEPS: f64 = 20.0;
+
+/// Events a second at first: slow enough to see each.
+const EVENT_RATE_FIRST: f64 = 8.0;
 
 /// A tool: icon, name, keys, what it does, and whether it stands after the play button.
 type Tool = (Shape, &'static str, &'static str, fn(&Session));
@@ -35,8 +39,25 @@ pub fn Transport() -> impl IntoView {
     let tool = move |(shape, name, keys, on): Tool| {
         view! { <Button class="tool" on=act(move || on(&session)) shape=shape name=name.into() keys=keys /> }
     };
-    let said = text(move || words::speed(session.speed.get()));
-    let value = text(move || format!("{:.0}", (session.speed.get() / SPEED_RANGE.0).log10() * STEPS));
+    let by_event = state(move || session.event_rate.read().is_some());
+    // One slider for both ways to play: its place is the speed or the rate on a logarithmic scale.
+    let range = move || if by_event.get() { EVENT_RATE } else { SPEED_RANGE };
+    let now = move || session.event_rate.get().unwrap_or_else(|| session.speed.get());
+    let said = text(move || match session.event_rate.get() {
+        Some(rate) => format!("{}\u{2009}events/s", words::short(rate)),
+        None => words::speed(session.speed.get()),
+    });
+    let place = |of: f64, range: (f64, f64)| (of / range.0).log10() * STEPS;
+    let value = text(move || format!("{:.0}", place(now(), range())));
+    let most = text(move || format!("{:.0}", place(range().1, range())));
+    let slide = move |place: f64| {
+        let wanted = nice(range().0 * 10f64.powf(place / STEPS));
+        match by_event.get_untracked() {
+            true => session.set_event_rate(Some(wanted.clamp(EVENT_RATE.0, EVENT_RATE.1))),
+            false => session.set_speed(wanted),
+        }
+    };
+    let switch = Callback::new(move |on: bool| session.set_event_rate(on.then_some(EVENT_RATE_FIRST)));
     view! {
         <section class="transport" aria-labelledby="transport-title">
             <h2 id="transport-title" class="hidden-text">"Time"</h2>
@@ -59,16 +80,20 @@ pub fn Transport() -> impl IntoView {
                         id="speed"
                         type="range"
                         min="0"
-                        max=format!("{:.0}", (SPEED_RANGE.1 / SPEED_RANGE.0).log10() * STEPS)
+                        max=most
                         prop:value=value
                         aria-valuetext=said
                         on:input:target=move |e| {
-                            if let Ok(value) = e.target().value().parse::<f64>() {
-                                session.set_speed(nice(SPEED_RANGE.0 * 10f64.powf(value / STEPS)));
+                            if let Ok(place) = e.target().value().parse::<f64>() {
+                                slide(place);
                             }
                         }
                     />
                     <output for="speed">{said}</output>
+                </p>
+                <p class="field inline">
+                    <Switch id="by-event".into() value=by_event on=switch />
+                    <label for="by-event">"By event"</label>
                 </p>
             </div>
         </section>

@@ -40,6 +40,8 @@ pub const RECENT_MAX: usize = 4096;
 pub const SPEED_MIN: f64 = 10.0;
 /// Fastest playback, simulated ns per wall second.
 pub const SPEED_MAX: f64 = 1e9;
+/// Fewest and most events a second of playback by event.
+pub const EVENT_RATE: (f64, f64) = (0.5, 5_000.0);
 /// Wall time that one [`Player::tick`] may spend on the playhead, ms (with a clock).
 const TICK_BUDGET_MS: f64 = 5.0;
 /// Wall time that one tick may spend on the scout, ms (with a clock).
@@ -67,6 +69,10 @@ pub struct Player {
     recent_end: u64,
     playing: bool,
     speed: f64,
+    /// Events that change the picture a second, if it is played by event.
+    event_rate: Option<f64>,
+    /// Part of the next event that is due already.
+    event_due: f64,
     seeking: Option<u64>,
     lag_ns: u64,
     clock: Option<fn() -> f64>,
@@ -94,6 +100,8 @@ impl Player {
             recent_end: 0,
             playing: false,
             speed: 50_000.0,
+            event_rate: None,
+            event_due: 0.0,
             seeking: None,
             lag_ns: 0,
             clock: None,
@@ -161,6 +169,12 @@ impl Player {
         }
     }
 
+    /// Plays by event, so many that change the picture a second (clamped to [`EVENT_RATE`]), or by time again.
+    pub fn set_event_rate(&mut self, rate: Option<f64>) {
+        self.event_rate = rate.filter(|r| r.is_finite()).map(|r| r.clamp(EVENT_RATE.0, EVENT_RATE.1));
+        self.event_due = 0.0;
+    }
+
     /// How far the playhead was behind its due time at the last tick, ns: more than 0 where the machine cannot
     /// simulate as fast as asked.
     pub fn lag_ns(&self) -> u64 {
@@ -185,6 +199,12 @@ impl Player {
         if let Some(target) = self.seeking {
             if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, TICK_BUDGET_MS * 2.0) {
                 self.seeking = None;
+            }
+        } else if let (true, Some(rate)) = (self.playing && wall_ms > 0.0, self.event_rate) {
+            self.event_due += rate * wall_ms.min(250.0) / 1e3;
+            self.play_events(begin);
+            if self.at_end() {
+                self.playing = false;
             }
         } else if self.playing && wall_ms > 0.0 {
             // A tab that slept must not jump: a frame counts for a quarter of a second at most.
@@ -215,6 +235,23 @@ impl Player {
         }
         let begin = self.clock.map(|c| c());
         self.run_to(target, TICK_BUDGET_EVENTS, begin, TICK_BUDGET_MS)
+    }
+
+    /// Applies what is due of a playback by event, within the budget of a tick.
+    fn play_events(&mut self, begin: Option<f64>) {
+        let mut done = 0;
+        while self.event_due >= 1.0 {
+            let Some(event) = self.apply_next(self.scenario.duration_ns) else {
+                return self.head.scene.pass_to(self.duration_ns());
+            };
+            self.event_due -= f64::from(u8::from(changes_picture(&event.kind)));
+            done += 1;
+            let late = done % CLOCK_EVERY == 0
+                && matches!((self.clock, begin), (Some(clock), Some(begin)) if clock() - begin > TICK_BUDGET_MS);
+            if late || done >= TICK_BUDGET_EVENTS {
+                self.event_due = 0.0;
+            }
+        }
     }
 
     /// Runs the scout by up to `events` log events; false once everything is explored.
@@ -264,7 +301,8 @@ impl Player {
     pub fn restart_with(&mut self, scenario: Scenario) -> Result<(), ScenarioError> {
         let fresh = Player::new(scenario)?;
         let (playing, speed, clock, jumps) = (self.playing, self.speed, self.clock, self.jumps + 1);
-        *self = Player { playing, speed, clock, jumps, ..fresh };
+        let event_rate = self.event_rate;
+        *self = Player { playing, speed, event_rate, clock, jumps, ..fresh };
         Ok(())
     }
 

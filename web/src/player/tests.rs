@@ -362,3 +362,30 @@ fn marks_are_met_in_order_both_ways() {
     }
     assert_eq!(at, met[0]);
 }
+
+#[test]
+fn by_event_as_many_pass_in_a_second_whatever_time_lies_between_them() {
+    for name in ["seed-000", "seed-003"] {
+        let mut p = player(name);
+        p.seek(1_000_000);
+        p.set_event_rate(Some(50.0));
+        p.set_playing(true);
+        let (start, mut shown) = (p.position(), 0);
+        for _ in 0..100 {
+            p.tick(20.0);
+        }
+        let mut again = player(name);
+        again.go_to_event(start);
+        while again.position() < p.position() {
+            again.step_event();
+            shown += 1;
+        }
+        assert_eq!(again.position(), p.position(), "{name}: it stands at an event that changes the picture");
+        assert!((99..=101).contains(&shown), "{name}: {shown} in two seconds");
+        p.set_event_rate(None);
+        let before = p.now_ns();
+        p.set_speed(1e6);
+        p.tick(20.0);
+        assert_eq!(p.now_ns(), before + 20_000, "{name}: by time again");
+    }
+}

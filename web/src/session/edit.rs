@@ -40,6 +40,7 @@ impl Session {
         self.config.set(config);
         self.side.set(view.side);
         self.both.set(view.both);
+        self.event_rate.set(view.event_rate);
         self.bookmarks.set(view.bookmarks);
         self.theme.set(view.theme);
         self.selected.set(view.selected);
@@ -248,6 +249,7 @@ impl Session {
     pub(super) fn build(&self, side: Side, t_ns: u64) {
         let config = self.config.get_untracked();
         let (speed, playing) = (self.speed.get_untracked(), self.playing.get_untracked());
+        let event_rate = self.event_rate.get_untracked();
         let failed = self.with_local(|l| {
             if l.players[side.index()].is_none() {
                 let scenario = match l.base.as_ref().map(|base| config.scenario(base, side)) {
@@ -268,6 +270,7 @@ impl Session {
             }
             if let Some(player) = l.players[side.index()].as_mut() {
                 player.set_speed(speed);
+                player.set_event_rate(event_rate);
                 player.set_playing(playing);
                 player.seek(t_ns);
                 l.unexplored = true;

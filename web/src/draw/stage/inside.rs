@@ -203,15 +203,15 @@ fn fill(at: &DeviceBox, t: f32, name: &str, share: f32, waiting: u32, p: &Palett
         p.tone(Tone::Queued),
         0.45,
     );
-    let face = Type { size: t * 0.78, mono: false, strong: false };
+    let face = Type { size: t * 0.78, mono: false, strong: waiting > 0 };
     let share = words::percent(f64::from(share));
     // The number is what matters where there is no room for both.
-    let (texts, ink) = match waiting {
-        0 => ([format!("{name} {share}"), share], p.ink),
-        n => ([format!("{n} wait for {name}"), format!("{n} wait")], p.tone(Tone::Trouble)),
+    let texts = match waiting {
+        0 => [format!("{name} {share}"), share],
+        n => [format!("{n} wait for {name}"), format!("{n} wait")],
     };
     let text = texts.iter().find(|text| face.width(text) <= bar.w).unwrap_or(&texts[1]);
-    paint.text(&face.fit(text, bar.w), bar.centre(), Align::Centre, face, ink, 1.0);
+    paint.text(&face.fit(text, bar.w), bar.centre(), Align::Centre, face, p.ink, 1.0);
 }
 
 /// The inside of a device in words, for who cannot see it.
