@@ -61,6 +61,9 @@ fn mark_class(kind: MarkKind) -> &'static str {
         MarkKind::Requeue => "mark-requeue",
         MarkKind::TagWait => "mark-tag-wait",
         MarkKind::LockQueue => "mark-lock-queue",
+        MarkKind::FileLock => "mark-file-lock",
+        MarkKind::Throttle => "mark-throttle",
+        MarkKind::Broken => "mark-broken",
     }
 }
 

@@ -36,6 +36,12 @@ pub enum MarkKind {
     TagWait = 4,
     /// A CPU starts to spin behind at least one other.
     LockQueue = 8,
+    /// A task sleeps for the lock of a file behind at least one other.
+    FileLock = 16,
+    /// A writer is held back: too much is dirty, or wbt lets no more be in flight.
+    Throttle = 32,
+    /// An invariant was broken.
+    Broken = 64,
 }
 
 impl MarkKind {
@@ -46,6 +52,9 @@ impl MarkKind {
             Self::Requeue => "the driver refuses a request",
             Self::TagWait => "a task sleeps for a tag",
             Self::LockQueue => "CPUs queue for a lock",
+            Self::FileLock => "tasks queue for the lock of a file",
+            Self::Throttle => "a writer is held back",
+            Self::Broken => "an invariant is broken",
         }
     }
 }
@@ -146,6 +155,9 @@ impl Timeline {
                 return;
             }
             Kind::LockWait { waiters: 1.., .. } => MarkKind::LockQueue,
+            Kind::FileLockWait { waiters: 1.., .. } => MarkKind::FileLock,
+            Kind::DirtyThrottle { .. } | Kind::WbtWait { .. } => MarkKind::Throttle,
+            Kind::Violation { .. } => MarkKind::Broken,
             _ => return,
         };
         if bucket.seen & mark as u8 == 0 && self.marks.len() < MARKS_MAX {
