@@ -8,7 +8,7 @@ export default defineConfig({
   testDir: 'tests',
   outputDir: '../../target/e2e',
   timeout: 60_000,
-  globalTimeout: 15 * 60_000,
+  globalTimeout: 25 * 60_000,
   expect: { timeout: 10_000 },
   workers: 1,
   // A shared machine may stall for seconds: one more try, which the report names as flaky.

@@ -52,6 +52,11 @@ pub fn App() -> impl IntoView {
     });
 
     Effect::new(move |_| {
+        let own = session.config.with(|c| c.job.is_some());
+        let title = if own { "Your own job" } else { session.preset().title };
+        document().set_title(&format!("{title} – mqscope"));
+    });
+    Effect::new(move |_| {
         if let Some(root) = document().document_element() {
             let _ = root.toggle_attribute_with_force("data-presenter", session.presenter.get());
         }

@@ -183,6 +183,17 @@ impl Config {
         if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
     }
 
+    /// In what the rules of the two sides differ at the start: name, value of A, value of B.
+    pub fn differences(&self) -> Vec<(String, String, String)> {
+        let [a, b] = [&self.policies[0], &self.policies[1]];
+        let pairs = a.start.knobs().list().into_iter().zip(b.start.knobs().list());
+        let knobs = pairs.filter(|(a, b)| a.value != b.value).map(|(a, b)| (a.name.into(), a.value, b.value));
+        let (own, other) = (a.sysfs.text(), b.sysfs.text());
+        let or_usual = |text: String| if text.is_empty() { String::from("as usual") } else { text };
+        let queue = (own != other).then(|| (String::from("queue"), or_usual(own), or_usual(other)));
+        knobs.chain(queue).collect()
+    }
+
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
     pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
         // A preset's second side may have a scenario of its own, as long as its job is not the user's.
@@ -238,6 +249,10 @@ pub struct Bookmark {
 
 /// Keeps bookmarks in order of time, one for a moment, and not too many; false if there is no room.
 pub fn add_bookmark(list: &mut Vec<Bookmark>, at_ns: u64, note: &str) -> bool {
+    // A note is not lost by keeping the moment once more without one.
+    if note.trim().is_empty() && list.iter().any(|b| b.at_ns == at_ns) {
+        return true;
+    }
     list.retain(|b| b.at_ns != at_ns);
     if list.len() >= BOOKMARKS_MAX {
         return false;

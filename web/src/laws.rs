@@ -44,7 +44,12 @@ fn little(q: &QueueReport) -> Law {
     let off = if q.aqu_sz > 0.0 { product / q.aqu_sz - 1.0 } else { 0.0 };
     Law {
         name: format!("Little's law at {}: rate × await = aqu-sz", q.name),
-        says: format!("{} = {}", words::short(product), words::short(q.aqu_sz)),
+        says: format!(
+            "{} {} {}",
+            words::short(product),
+            if off.abs() <= LITTLE_TOLERANCE { "=" } else { "≠" },
+            words::short(q.aqu_sz)
+        ),
         note: if off.abs() <= LITTLE_TOLERANCE {
             String::new()
         } else {

@@ -148,10 +148,13 @@ pub fn sentence(event: &Event, t: &Topology) -> String {
             words::bytes(*dirty as f64)
         ),
         Kind::FileLockWait { lock, exclusive, waiters } => format!(
-            "wants {} {}, behind {}",
+            "wants {} {}, {}",
             object(t, *lock),
             if *exclusive { "for itself" } else { "together with others" },
-            many(u32::from(*waiters), "waiting task", "waiting tasks")
+            match waiters {
+                0 => String::from("which is held"),
+                n => format!("behind {}", many(u32::from(*n), "waiting task", "waiting tasks")),
+            }
         ),
         Kind::FileLockAcquire { lock, wait_ns: 0, .. } => format!("takes {}", object(t, *lock)),
         Kind::FileLockAcquire { lock, wait_ns, .. } => {

@@ -13,13 +13,14 @@ fn many(n: usize, one: &str, more: &str) -> String {
 
 /// Where all requests are, and who spins for what.
 pub fn sentence(scene: &Scene) -> String {
-    let mut at = [0usize; 7];
+    let mut at = [0usize; 8];
     for (_, request) in scene.live() {
         let place = match request.spot {
             Spot::Submit(_) => continue,
             Spot::Plug(_) => 0,
             Spot::TagWait(_) => 1,
-            Spot::Ctx(_) | Spot::Hand(_) => 2,
+            Spot::Ctx(_) => 2,
+            Spot::Hand(_) => 7,
             Spot::Elevator(_) => 3,
             Spot::DispatchList(_) => 4,
             Spot::Device(_) => 5,
@@ -35,6 +36,7 @@ pub fn sentence(scene: &Scene) -> String {
         "on dispatch lists",
         "with the device",
         "on the way back",
+        "being dispatched",
     ];
     let parts: Vec<String> = at
         .iter()

@@ -142,10 +142,11 @@ fn reordered(reorder: &Reorder, t: &Topology) -> String {
         _ => String::from("nothing"),
     };
     format!(
-        "{disk} gets its first {} in the same order; as number {} A sends {}, B {}.",
+        "{disk} gets {}; as number {} A sends {}, B {}.",
         match reorder.alike {
-            1 => String::from("request"),
-            n => format!("{} requests", words::grouped(n)),
+            0 => String::from("another request first"),
+            1 => String::from("the same request first"),
+            n => format!("its first {} requests in the same order", words::grouped(n)),
         },
         words::grouped(reorder.alike + 1),
         what(&reorder.next[0]),
@@ -160,9 +161,9 @@ fn sum(pairs: &[Pair], complete: bool) -> String {
     let faster = pairs.iter().filter(|p| p.difference_ns() < 0).count();
     let slower = pairs.iter().filter(|p| p.difference_ns() > 0).count();
     let mean = pairs.iter().map(|p| p.difference_ns() as f64).sum::<f64>() / pairs.len() as f64;
-    let way = if mean > 0.0 { "longer" } else { "shorter" };
+    let way = if mean > 0.0 { "more" } else { "less" };
     format!(
-        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} shorter; on average B takes {} {way}.",
+        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average an I/O takes {} {way} in B.",
         words::grouped(pairs.len() as u64),
         if complete { "" } else { " so far" },
         words::grouped(slower as u64),
@@ -256,7 +257,7 @@ mod tests {
             account.sides
         );
         assert!(account.moment.is_some_and(|m| m.event[0] > 1 && m.at_ns[0] > 0));
-        assert!(account.sum.contains("on average B takes"), "{}", account.sum);
+        assert!(account.sum.contains("on average an I/O takes"), "{}", account.sum);
         assert!(!account.most.is_empty() && account.most.len() <= LISTED && account.bars.len() <= BARS_MAX);
         let by = |(_, p): &(String, Pair)| p.difference_ns().unsigned_abs();
         assert!(account.most.windows(2).all(|w| by(&w[0]) >= by(&w[1])));

@@ -241,7 +241,7 @@ impl Case {
             false => format!("{} at {}", p.column, p.row),
         };
         let order = |m: &Must| Check {
-            name: format!("{} below {}", place(&m.less), place(&m.than)),
+            name: format!("{}: {} below {}", m.metric, place(&m.less), place(&m.than)),
             metric: m.metric.clone(),
             at: m.less.clone(),
             over: Some(m.than.clone()),

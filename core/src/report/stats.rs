@@ -305,16 +305,20 @@ impl Stats {
         j.fsync_ns += now_ns - called_ns;
     }
 
-    /// The application took note of a finished I/O.
-    pub(crate) fn reaped(&mut self, job: u16, io: &Io, now_ns: u64) {
+    /// The application took note of a finished I/O. As in fio, a synchronous engine has no submission latency: its completion
+    /// latency begins with the call.
+    pub(crate) fn reaped(&mut self, job: u16, io: &Io, now_ns: u64, synchronous: bool) {
         self.last_ns = now_ns;
         let j = &mut self.jobs[job as usize];
         let bytes = u64::from(io.sectors) * 512;
         j.ios += 1;
         j.reads += u64::from(!io.op.is_write());
         j.bytes += bytes;
-        let handed_over = io.issued_ns.min(io.done_ns.max(io.start_ns));
-        j.slat.record(handed_over - io.start_ns);
+        let handed_over =
+            if synchronous { io.start_ns } else { io.issued_ns.min(io.done_ns.max(io.start_ns)) };
+        if !synchronous {
+            j.slat.record(handed_over - io.start_ns);
+        }
         j.clat.record(now_ns - handed_over);
         j.lat.record(now_ns - io.start_ns);
         let bucket = ((now_ns / self.bucket_ns) as usize).min(BUCKETS - 1);

@@ -123,6 +123,12 @@ impl Reader {
     }
 }
 
+/// What a request asks for; its flags may differ between kernels without making it another one.
+fn blocks(event: &Event) -> Option<(crate::event::Op, u64, u32)> {
+    let (_, extent) = event.kind.subject()?;
+    extent.map(|e| (e.op, e.sector, e.sectors))
+}
+
 /// Two logs, compared as they grow.
 #[derive(Clone, Debug, Default)]
 pub struct Twins {
@@ -246,7 +252,7 @@ impl Twins {
         while let (Some(x), Some(y)) =
             (a.issued.get(at).and_then(|q| q.front()), b.issued.get(at).and_then(|q| q.front()))
         {
-            if x.kind.subject() != y.kind.subject() {
+            if blocks(x) != blocks(y) {
                 self.reorder = Some(Reorder { queue, alike: self.sent[at], next: [*x, *y] });
                 (a.issued, b.issued) = (Vec::new(), Vec::new());
                 return;

@@ -471,7 +471,8 @@ impl Sim {
             self.emit(c, Kind::Reap { bio, lat_ns });
         }
         if data {
-            self.stats.reaped(self.tasks[t].job, &self.ios[io], now);
+            let synchronous = self.engine(t) == Engine::Psync;
+            self.stats.reaped(self.tasks[t].job, &self.ios[io], now, synchronous);
         }
         self.ios.remove(io);
     }

@@ -58,7 +58,11 @@ fn Card(side: Side) -> impl IntoView {
         let published = preset.published(&iops, side).filter(|_| own);
         published.map(|n| format!("published {}", words::short(n))).unwrap_or_default()
     });
+    let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
     let foot = text(move || match session.config.with(|c| c.policy(side).changes.len()) {
+        _ if none() => String::from(
+            "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
+        ),
         0 => String::new(),
         1 => String::from("Changed once on the way; numbers are of the whole run."),
         n => format!("Changed {n} times on the way; numbers are of the whole run."),

@@ -37,8 +37,8 @@ const FIO: &[Term] = &[
     row("BW", "Bytes of them per second", |r| r.total.bandwidth, words::bandwidth),
     row(
         "slat avg",
-        "Submission latency: the system call until the I/O was handed over",
-        |r| r.total.slat.mean_ns,
+        "Submission latency: the system call until the I/O was handed over; synchronous engines have none",
+        |r| if r.total.slat.count > 0 { r.total.slat.mean_ns } else { f64::NAN },
         words::span,
     ),
     row(

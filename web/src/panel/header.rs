@@ -55,6 +55,14 @@ pub fn Header(
             <div class="bar-tools">
                 <Button class="quiet slim" on=copy shape=Shape::Link words=copy_words />
                 <Button class="quiet slim" on=next shape=Shape::Theme words=theme_words />
+                {move || {
+                    let off = act(move || session.presenter.set(false));
+                    let words = String::from("Leave presenter");
+                    session
+                        .presenter
+                        .get()
+                        .then(|| view! { <Button class="quiet slim" on=off shape=Shape::Close words=words keys="p" /> })
+                }}
                 <span id="tour-start" tabindex="-1">
                     <Button class="quiet slim" on=tour shape=Shape::Tour words=String::from("Tour") />
                 </span>

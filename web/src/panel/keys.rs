@@ -93,6 +93,7 @@ pub fn use_keys(session: Session, open_sheet: Callback<()>) {
             "]" => session.seek_mark(true),
             "?" => open_sheet.run(()),
             "Escape" if session.selected.get_untracked().is_some() => session.select(None),
+            "Escape" if session.presenter.get_untracked() => session.presenter.set(false),
             "ArrowLeft" => session.seek_by(-half.max(1)),
             "ArrowRight" => session.seek_by(half.max(1)),
             "ArrowUp" => session.speed_by(SPEED_STEP),

@@ -42,7 +42,8 @@ impl Scene {
             Kind::LockAcquire { lock, wait_ns, transfer_ns, from } => {
                 let spun = wait_ns > 0;
                 if let Some(o) = self.objects.get_mut(lock as usize) {
-                    if spun {
+                    // Who still owed time when the lock was handed over has waited for nothing, and yet was a waiter.
+                    if spun || o.waiters().contains(&cpu) {
                         o.stop_waiting(cpu);
                         o.contended += 1;
                     }
@@ -52,8 +53,8 @@ impl Scene {
                 if let Some(c) = self.cpus.get_mut(cpu as usize) {
                     c.held = c.held.saturating_add(1);
                     c.last_lock = lock;
+                    c.spin = None;
                     if spun {
-                        c.spin = None;
                         c.spinning.add(at, wait_ns as f32, self.half_ns);
                     }
                 }

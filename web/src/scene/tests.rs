@@ -410,3 +410,27 @@ fn follow(run: &str, scenario: &Scenario) {
     let depth: u32 = s.topology().tasks.iter().map(|t| t.iodepth).sum();
     assert!(s.slots() <= slots_early.max(depth as usize) + 8, "{run}: slots grow");
 }
+
+#[test]
+fn a_cpu_waits_for_one_lock_at_a_time_and_is_listed_once() {
+    let (_, mut scenario) = mqscope_core::cases::case("seed-000").expect("the case").sides().swap_remove(1);
+    scenario.kernel = "5.4".into();
+    scenario.set.clear();
+    scenario.devices.iter_mut().for_each(|d| d.scheduler = "mq-deadline".into());
+    (scenario.duration_ns, scenario.warmup_ns) = (1_500_000, 0);
+    let mut player = crate::player::Player::new(scenario).expect("it can be played");
+    let mut most = 0;
+    while !player.at_end() {
+        player.step_event();
+        let scene = player.scene();
+        let mut waiting: Vec<_> = scene.objects().iter().flat_map(|o| o.waiters().iter().copied()).collect();
+        let all = waiting.len();
+        most = most.max(all);
+        waiting.sort_unstable();
+        waiting.dedup();
+        assert_eq!(waiting.len(), all, "at {} ns", scene.now_ns());
+        let spinning = scene.cpus().iter().filter(|c| c.spin.is_some()).count();
+        assert_eq!(spinning, all, "who spins is listed, at {} ns", scene.now_ns());
+    }
+    assert!(most > 1, "there is a queue for a lock");
+}
