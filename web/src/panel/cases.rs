@@ -1,6 +1,6 @@
 //! Published cases: the numbers of the open one beside those of the running twins, and all of them to open.
 
-use super::control::{state, text};
+use super::control::{focus, state, text};
 use super::table::{Cell, Row, Rows};
 use crate::preset::{self, Preset};
 use crate::session::Session;
@@ -34,6 +34,7 @@ pub fn Cases() -> impl IntoView {
         if let Some(case) = all_cases().get(index as usize) {
             session.load_preset(&case.name);
             // To the stage: off screen it would not move.
+            focus("stage-title");
             window().scroll_to_with_x_and_y(0.0, 0.0);
         }
     });

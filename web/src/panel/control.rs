@@ -19,6 +19,16 @@ pub(super) fn act(f: impl Fn() + Send + Sync + 'static) -> Callback<()> {
     Callback::new(move |()| f())
 }
 
+/// Gives the focus to the element of this id: where what was pressed goes away or out of sight.
+pub(super) fn focus(id: &str) {
+    let element = document().get_element_by_id(id);
+    if let Some(element) =
+        element.and_then(|e| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(e).ok())
+    {
+        let _ = element.focus();
+    }
+}
+
 /// A button with words, an icon, or both.
 #[component]
 pub(super) fn Button(

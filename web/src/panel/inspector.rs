@@ -51,7 +51,7 @@ pub fn Inspector() -> impl IntoView {
     view! {
         <section class="panel inspector" id="inspector" aria-labelledby="inspector-title">
             <div class="panel-head">
-                <h2 id="inspector-title">{title}</h2>
+                <h2 id="inspector-title" tabindex="-1">{title}</h2>
                 <span class="buttons">
                     <Button class="quiet" on=act(move || session.select_next()) words=String::from("Next") keys="n" />
                     {deselect}

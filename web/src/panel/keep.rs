@@ -1,6 +1,6 @@
 //! What can be kept: moments with a note, the scenario as a file, numbers and pictures.
 
-use super::control::{Button, Line, act, state, text};
+use super::control::{Button, Line, act, focus, state, text};
 use super::icon::Shape;
 use super::table::{Item, List, key};
 use crate::config::{BOOKMARKS_MAX, Bookmark, NOTE_MAX};
@@ -24,12 +24,16 @@ pub fn Keep() -> impl IntoView {
         let make = move || {
             let Bookmark { at_ns, note } = mark.clone();
             let name = words::moment(at_ns);
+            let remove_it = act(move || {
+                session.forget_bookmark(at_ns);
+                focus("note");
+            });
             let remove = format!("Remove the bookmark at {name}");
             let label = if note.is_empty() { name } else { format!("{name}: {note}") };
             view! {
                 <li class="bookmark">
                     <Button class="quiet link" on=act(move || session.seek_paused(at_ns)) words=label />
-                    <Button class="quiet" on=act(move || session.forget_bookmark(at_ns)) shape=Shape::Close name=remove />
+                    <Button class="quiet" on=remove_it shape=Shape::Close name=remove />
                 </li>
             }
         };

@@ -1,6 +1,6 @@
 //! Where the two runs part, and what each I/O gains or loses by the other policy.
 
-use super::control::{Button, act, state, text};
+use super::control::{Button, act, focus, state, text};
 use super::table::{Cell, Row, Rows};
 use crate::config::Side;
 use crate::session::Session;
@@ -37,6 +37,8 @@ pub fn TwinsPanel() -> impl IntoView {
             if let Some(moment) = moment {
                 session.show(side);
                 session.go_to(moment.at_ns[side.index()], moment.event[side.index()]);
+                focus("stage-title");
+                focus("inspector-title");
                 window().scroll_to_with_x_and_y(0.0, 0.0);
             }
         });

@@ -1,6 +1,6 @@
 //! The job: text, what its reader says, what it asks for, and the machine it runs on.
 
-use super::control::{Button, Choice, Line, act, state, text};
+use super::control::{Button, Choice, Line, act, focus, state, text};
 use super::editor::Editor;
 use super::table::{Item, List, key};
 use crate::files;
@@ -12,7 +12,6 @@ use mqscope_core::device;
 use mqscope_core::format::fio::Ask;
 use mqscope_core::host::MACHINES;
 use mqscope_core::scenario::DURATION_MAX_NS;
-use wasm_bindgen::JsCast;
 
 /// The panel; a file may be dropped on it.
 #[component]
@@ -32,11 +31,8 @@ pub fn Workload() -> impl IntoView {
     });
     let run = act(move || {
         // What was asked for is to be seen; off screen it would not even move.
-        let stage = document().get_element_by_id("stage-title");
-        if session.run_draft()
-            && let Some(stage) = stage.and_then(|s| s.dyn_into::<web_sys::HtmlElement>().ok())
-        {
-            let _ = stage.focus();
+        if session.run_draft() {
+            focus("stage-title");
         }
     });
     let back = act(move || {
