@@ -7,6 +7,7 @@ use crate::player::Player;
 use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::url::Read;
+use crate::words;
 use leptos::prelude::*;
 use mqscope_core::check::Invariant;
 use mqscope_core::{Sim, kernel};
@@ -46,6 +47,13 @@ impl Session {
         self.selected.set(view.selected);
         self.with_local(|l| l.stepped = false);
         self.rebuild(view.t_ns);
+        let end = self.with_player(Player::duration_ns).unwrap_or(u64::MAX);
+        if view.t_ns > end {
+            self.notify(format!(
+                "The run ends at {}; the address asks for a later moment.",
+                words::moment(end)
+            ));
+        }
         if let Some(event) = view.event {
             self.seek_event(view.t_ns, event);
         }

@@ -213,8 +213,12 @@ pub fn hand_line(hand: Rect, line: usize, lines: usize, compact: bool, text: f32
         let w = hand.w / lines as f32;
         return Rect::new(hand.x + w * line.min(lines - 1) as f32, hand.y, w, hand.h);
     }
-    let h = (hand.h / lines as f32).min(text * 2.4);
-    Rect::new(hand.x, hand.y + h * line.min(lines - 1) as f32, hand.w, h)
+    // As many rows as can be read; the others stand in further columns.
+    let rows = ((hand.h / (text * 1.15)) as usize).clamp(1, lines);
+    let columns = lines.div_ceil(rows);
+    let (w, h) = (hand.w / columns as f32, (hand.h / rows as f32).min(text * 2.4));
+    let (column, row) = (line.min(lines - 1) / rows, line.min(lines - 1) % rows);
+    Rect::new(hand.x + w * column as f32, hand.y + h * row as f32, w, h)
 }
 
 /// Row of an engine in the part of the device where commands are parsed.

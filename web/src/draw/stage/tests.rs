@@ -497,3 +497,20 @@ fn fixed_runs_at_fixed_times_look_as_before() {
         folder.display()
     );
 }
+
+#[test]
+fn cpus_that_run_one_hctx_stand_beside_each_other_and_can_be_read() {
+    let hand = Rect::new(10.0, 20.0, 120.0, 40.0);
+    for lines in 1..=6 {
+        let all: Vec<Rect> =
+            (0..lines).map(|line| goals::hand_line(hand, line, lines, false, 12.0)).collect();
+        for (i, a) in all.iter().enumerate() {
+            assert!(a.h >= 12.0 && a.w >= 40.0, "{lines}: {a:?}");
+            assert!(a.x >= hand.x && a.right() <= hand.right() + 0.01 && a.y >= hand.y, "{lines}: {a:?}");
+            for b in &all[..i] {
+                let apart = a.x >= b.right() - 0.01 || a.y >= b.y + b.h - 0.01;
+                assert!(apart, "{lines}: {a:?} over {b:?}");
+            }
+        }
+    }
+}
