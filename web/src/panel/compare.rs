@@ -55,8 +55,14 @@ fn Card(side: Side) -> impl IntoView {
         let preset = session.preset();
         let own = session.config.with(|c| *c == preset.config());
         let iops = Metric { kind: Kind::Iops, of: None };
-        let published = preset.published(&iops, side).filter(|_| own);
-        published.map(|n| format!("published {}", words::short(n))).unwrap_or_default()
+        // A report that has no IOPS has another number, which stands here with its unit.
+        let other = || {
+            let table = preset.case.published.first()?;
+            let n = preset.published(&table.metric, side)?;
+            Some(format!("published {} {}", words::short(n), table.metric))
+        };
+        let text = preset.published(&iops, side).map(|n| format!("published {}", words::short(n)));
+        text.or_else(other).filter(|_| own).unwrap_or_default()
     });
     let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
     let foot = text(move || match session.config.with(|c| c.policy(side).changes.len()) {

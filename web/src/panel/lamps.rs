@@ -69,11 +69,14 @@ fn lamp(invariant: Invariant) -> Item {
         });
         let class = text(move || String::from(if broken.read().is_some() { "lamp broken" } else { "lamp" }));
         let sign = text(move || String::from(if broken.read().is_some() { "✕" } else { "✓" }));
+        let armed = move || session.config.read().breaks.contains(&invariant);
         let says = text(move || match &*broken.read() {
             Some((at_ns, text)) => format!("Broken at {}: {text}", words::moment(*at_ns)),
+            None if armed() => {
+                String::from("Holds. It is to be broken at the first occasion; up to here there was none.")
+            }
             None => String::from("Holds."),
         });
-        let armed = move || session.config.read().breaks.contains(&invariant);
         let word = text(move || String::from(if armed() { "Mend it" } else { "Break it once" }));
         let toggle = act(move || session.toggle_break(invariant));
         view! {
