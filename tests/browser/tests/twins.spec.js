@@ -20,13 +20,22 @@ test('where two policies part is said in words, and shown on the stage of either
   }
 });
 
+test('the rules in which two policies differ are listed', async ({ page }) => {
+  await openPaused(page, '#preset=seed-004&a=4.4&b=6.1');
+  const summary = twins(page).getByText(/The rules that differ: \d+/);
+  await summary.click();
+  const rows = twins(page).getByRole('group', { name: 'The rules that differ' }).locator('tbody tr');
+  expect(await rows.count()).toBeGreaterThan(5);
+  expect(await summary.innerText()).toContain(`: ${await rows.count()}`);
+});
+
 test('each I/O of one policy is compared with the same I/O of the other', async ({ page }) => {
   await openPaused(page);
   await expect(twins(page).locator('.panel-note').first()).toHaveText('', { timeout: 45_000 });
   await expect(twins(page)).toContainText(/Of [\d\s\u2009]+ I\/Os that both runs have completed/);
   await expect(twins(page).locator('.ribbon rect').first()).toBeAttached();
   await twins(page).getByText('The I/Os that differ most').click();
-  const rows = twins(page).locator('tbody tr');
+  const rows = twins(page).getByRole('group', { name: 'I/Os that differ most' }).locator('tbody tr');
   await expect(rows).toHaveCount(12);
   await rows.first().getByRole('button').click();
   await expect(page.locator('#inspector h2')).toHaveText(/Request \d+/);
