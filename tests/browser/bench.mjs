@@ -87,7 +87,8 @@ const measure = async (browser, rate) => {
     const knob = document.querySelector('#kernel');
     knob.value = '5.4';
     knob.dispatchEvent(new Event('change', { bubbles: true }));
-    await new Promise((next) => setTimeout(next));
+    // The old numbers stay until the first new ones come.
+    while (done() && performance.now() - begin < 5_000) await new Promise((next) => setTimeout(next, 5));
     while (!done()) await new Promise((next) => setTimeout(next, 5));
     return performance.now() - begin;
   });
