@@ -2,7 +2,10 @@
 //! however often it stands on the page.
 
 use super::icon::{Icon, Shape};
+use crate::session::{Reader, Session};
+use leptos::html::Section;
 use leptos::prelude::*;
+use leptos_use::use_intersection_observer;
 
 /// Text that changes. One type for all of them: a closure in a view would be a renderer of its own.
 pub(super) fn text(f: impl Fn() -> String + Send + Sync + 'static) -> Signal<String> {
@@ -17,6 +20,44 @@ pub(super) fn state(f: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool
 /// An action without an argument.
 pub(super) fn act(f: impl Fn() + Send + Sync + 'static) -> Callback<()> {
     Callback::new(move |()| f())
+}
+
+/// Whether a panel is in the window, which the session is told: what nobody looks at is not read.
+pub(super) fn in_view(section: NodeRef<Section>, reader: Reader) -> RwSignal<bool> {
+    let session = Session::here();
+    let shown = RwSignal::new(false);
+    let _ = use_intersection_observer(section, move |entries, _| {
+        let now = entries.last().is_some_and(|e| e.is_intersecting());
+        shown.set(now);
+        session.set_shown(reader, now);
+    });
+    shown
+}
+
+/// A button that asks for a file.
+#[component]
+pub(super) fn FileButton(
+    /// Words on it.
+    words: &'static str,
+    /// Names and kinds of files that are offered.
+    accept: &'static str,
+    /// What is done with the file.
+    on: Callback<Option<web_sys::File>>,
+) -> impl IntoView {
+    view! {
+        <label class="file">
+            <span>{words}</span>
+            <input
+                type="file"
+                accept=accept
+                on:change:target=move |e| {
+                    on.run(e.target().files().and_then(|f| f.get(0)));
+                    // The same file can be chosen again.
+                    e.target().set_value("");
+                }
+            />
+        </label>
+    }
 }
 
 /// Gives the focus to the element of this id: where what was pressed goes away or out of sight.

@@ -1,6 +1,6 @@
 //! What the CPUs spend their time on: a strip for each over the last window, and the same as a table.
 
-use super::control::text;
+use super::control::{in_view, text};
 use super::picture::{Easel, Fold, Picture};
 use super::table::{Cell, Row, Rows};
 use crate::draw::strips::{self, StripRow};
@@ -9,7 +9,6 @@ use crate::session::{Reader, Session};
 use crate::words;
 use leptos::html;
 use leptos::prelude::*;
-use leptos_use::use_intersection_observer;
 
 /// What is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,12 +26,7 @@ struct Seen {
 pub fn Cpus() -> impl IntoView {
     let session = Session::here();
     let section: NodeRef<html::Section> = NodeRef::new();
-    let shown = RwSignal::new(false);
-    let _ = use_intersection_observer(section, move |entries, _| {
-        let now = entries.last().is_some_and(|e| e.is_intersecting());
-        shown.set(now);
-        session.set_shown(Reader::Cpus, now);
-    });
+    let shown = in_view(section, Reader::Cpus);
     // Nobody looks: nothing is read.
     let seen = Memo::new(move |last: Option<&Seen>| {
         if !shown.get() {

@@ -1,12 +1,11 @@
 //! The inside of a scheduler at the playhead: what goes next and why, its state, its lists and trees.
 
-use super::control::{Choice, act, state, text};
+use super::control::{Choice, act, in_view, state, text};
 use super::table::{Item, List, key};
 use crate::player::Player;
 use crate::session::{Reader, Session};
 use leptos::html;
 use leptos::prelude::*;
-use leptos_use::use_intersection_observer;
 use mqscope_core::scenario::Path;
 use mqscope_core::sched::{self, Group, View};
 
@@ -31,12 +30,7 @@ fn window(group: &Group, next: u32) -> std::ops::Range<usize> {
 pub fn Elevator() -> impl IntoView {
     let session = Session::here();
     let section: NodeRef<html::Section> = NodeRef::new();
-    let shown = RwSignal::new(false);
-    let _ = use_intersection_observer(section, move |entries, _| {
-        let now = entries.last().is_some_and(|e| e.is_intersecting());
-        shown.set(now);
-        session.set_shown(Reader::Scheduler, now);
-    });
+    let shown = in_view(section, Reader::Scheduler);
     // Disks of the run that have a scheduler: number, name, scheduler.
     let disks = Memo::new(move |_| {
         session.beat.track();

@@ -1,8 +1,9 @@
 //! What can be kept: moments with a note, the scenario as a file, numbers and pictures.
 
-use super::control::{Button, Line, act, focus, state, text};
+use super::control::{Button, FileButton, Line, act, focus, state, text};
 use super::icon::Shape;
 use super::table::{Item, List, key};
+use crate::app::Dark;
 use crate::config::{BOOKMARKS_MAX, Bookmark, NOTE_MAX};
 use crate::files;
 use crate::session::Session;
@@ -13,7 +14,7 @@ use leptos::prelude::*;
 #[component]
 pub fn Keep() -> impl IntoView {
     let session = Session::here();
-    let note = RwSignal::new(String::new());
+    let (note, dark) = (RwSignal::new(String::new()), expect_context::<Dark>().0);
     let add = act(move || {
         if session.bookmark(&note.get_untracked()) {
             note.set(String::new());
@@ -57,8 +58,11 @@ pub fn Keep() -> impl IntoView {
         act(move || kept(files::offer("scenario.mqscope.txt", "text/plain", session.file().as_bytes())));
     let numbers = act(move || kept(files::offer("numbers.csv", "text/csv", session.csv().as_bytes())));
     let svg = act(move || {
-        let dark = expect_dark();
-        kept(session.svg(dark).is_some_and(|svg| files::offer("stage.svg", "image/svg+xml", svg.as_bytes())));
+        kept(
+            session
+                .svg(dark.get_untracked())
+                .is_some_and(|svg| files::offer("stage.svg", "image/svg+xml", svg.as_bytes())),
+        );
     });
     let png =
         act(move || kept(stage_png().is_some_and(|address| files::offer_address("stage.png", &address))));
@@ -66,17 +70,7 @@ pub fn Keep() -> impl IntoView {
         <section class="panel keep" id="keep" aria-labelledby="keep-title">
             <div class="panel-head">
                 <h2 id="keep-title">"Moments and files"</h2>
-                <label class="file">
-                    <span>"Open a scenario"</span>
-                    <input
-                        type="file"
-                        accept=".txt,text/plain"
-                        on:change:target=move |e| {
-                            take(e.target().files().and_then(|f| f.get(0)));
-                            e.target().set_value("");
-                        }
-                    />
-                </label>
+                <FileButton words="Open a scenario" accept=".txt,text/plain" on=Callback::new(take) />
             </div>
             <p class="field-help" id="note-help">
                 {format!("A moment is kept in the link, with a note of up to {NOTE_MAX} characters; at most {BOOKMARKS_MAX}.")}
@@ -107,15 +101,6 @@ pub fn Keep() -> impl IntoView {
             </div>
         </section>
     }
-}
-
-/// Whether the page is dark now.
-fn expect_dark() -> bool {
-    let root = document().document_element();
-    let chosen = root.and_then(|root| root.get_attribute("data-theme"));
-    let system =
-        || window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|m| m.matches());
-    chosen.map_or_else(system, |theme| theme == "dark")
 }
 
 /// The picture on the stage's canvas as the address of a PNG.

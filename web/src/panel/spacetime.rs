@@ -1,13 +1,12 @@
 //! Requests over time as a table: a row for each request, a column for each slice of time, letters in the cells.
 
-use super::control::{Button, Choice, Switch, act, state, text};
+use super::control::{Button, Choice, Switch, act, in_view, state, text};
 use super::table::{Cell, Item, List, Row, Rows, key, on_arrows};
 use crate::session::{Reader, Session};
 use crate::spacetime::{self, Ask, At, FINISHED, Order, SLICES, SpaceTime, TimeRow};
 use crate::words;
 use leptos::html;
 use leptos::prelude::*;
-use leptos_use::use_intersection_observer;
 use mqscope_core::event::Op;
 
 /// While it plays the table changes with every so many beats, so that it can be read.
@@ -23,12 +22,7 @@ const COLUMNS: [(Order, &str); 4] =
 pub fn SpaceTimePanel() -> impl IntoView {
     let session = Session::here();
     let section: NodeRef<html::Section> = NodeRef::new();
-    let shown = RwSignal::new(false);
-    let _ = use_intersection_observer(section, move |entries, _| {
-        let now = entries.last().is_some_and(|e| e.is_intersecting());
-        shown.set(now);
-        session.set_shown(Reader::SpaceTime, now);
-    });
+    let shown = in_view(section, Reader::SpaceTime);
     let ask =
         RwSignal::new(Ask { finished: FINISHED[1], aligned: false, order: Order::Start, reverse: false });
     let table = Memo::new(move |last: Option<&SpaceTime>| {

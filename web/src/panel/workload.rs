@@ -1,6 +1,6 @@
 //! The job: text, what its reader says, what it asks for, and the machine it runs on.
 
-use super::control::{Button, Choice, Line, act, focus, state, text};
+use super::control::{Button, Choice, FileButton, Line, act, focus, state, text};
 use super::editor::Editor;
 use super::table::{Item, List, key};
 use crate::files;
@@ -58,17 +58,7 @@ pub fn Workload() -> impl IntoView {
         >
             <div class="panel-head">
                 <h2 id="workload-title">"Workload"</h2>
-                <label class="file">
-                    <span>"Open a file"</span>
-                    <input
-                        type="file"
-                        accept=".fio,.job,.iob,.ini,.txt,text/plain"
-                        on:change:target=move |e| {
-                            take_file(session, e.target().files().and_then(|f| f.get(0)));
-                            e.target().set_value("");
-                        }
-                    />
-                </label>
+                <FileButton words="Open a file" accept=".fio,.job,.iob,.ini,.txt,text/plain" on=Callback::new(move |file| take_file(session, file)) />
             </div>
             <p class="field-help" id="job-help">
                 "A fio job, or a batch script of exact io_submit calls. Paste, type, or drop a file here."
