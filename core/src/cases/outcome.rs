@@ -35,7 +35,7 @@ pub enum Verdict {
 impl Outcome {
     /// In the band?
     pub fn hit(&self) -> bool {
-        self.value.is_some_and(|value| within(value, self.check.band))
+        self.value.is_some_and(|value| self.check.hit(value))
     }
 
     /// Against what the file expects.
@@ -97,6 +97,11 @@ impl Check {
             (None, None) => at,
         };
         value.is_finite().then_some(value)
+    }
+
+    /// Whether a value lies in the band.
+    pub fn hit(&self, value: f64) -> bool {
+        within(value, self.band)
     }
 }
 

@@ -9,25 +9,33 @@ use leptos::prelude::*;
 use mqscope_core::cases::{Basis, Case, Check, Group, Metric, Place, cases as all_cases};
 use mqscope_core::report::Report;
 
-/// The panel.
-#[component]
-pub fn Cases() -> impl IntoView {
-    let session = Session::here();
-    // The case on the page, if nothing was changed about it: published numbers belong to it as it is.
-    let open = Memo::new(move |_| {
+/// The case on the page, if nothing was changed about it: published numbers belong to it as it is.
+fn open_case(session: Session) -> Memo<Option<&'static str>> {
+    Memo::new(move |_| {
         session.config.with(|config| {
             let own = |p: &&'static Preset| p.case.group != Group::Rule && *config == p.config();
             preset::find(&config.preset).filter(own).map(|p| p.name)
         })
-    });
+    })
+}
+
+/// What was published about the open pair beside what the runs of this page say; empty where no case is open as it is.
+pub fn headline(session: Session) -> Signal<String> {
+    let open = open_case(session);
+    text(move || {
+        let case = open.get().and_then(mqscope_core::cases::case);
+        case.and_then(|case| with_live(session, case, |live| compared(case, live))).unwrap_or_default()
+    })
+}
+
+/// The panel.
+#[component]
+pub fn Cases() -> impl IntoView {
+    let session = Session::here();
+    let open = open_case(session);
     let case = move || open.get().and_then(mqscope_core::cases::case);
     let rows = |of: fn(&'static Case, &Live) -> Vec<Row>| {
-        Signal::derive(move || {
-            let sides = session.numbers.map(|n| n.get());
-            let reports = [0, 1].map(|side| sides[side].as_ref().map(|n| &n.report));
-            let complete = sides.iter().flatten().filter(|n| n.finished).count() == 2;
-            case().map_or_else(Vec::new, |case| of(case, &Live { case, reports, complete }))
-        })
+        Signal::derive(move || case().map_or_else(Vec::new, |case| with_live(session, case, |live| of(case, live))))
     };
     let words = |of: fn(&'static Case) -> String| text(move || case().map_or_else(String::new, of));
     let choose = Callback::new(move |index: u32| {
@@ -105,10 +113,47 @@ impl Live<'_> {
     fn number(&self, metric: &Metric, side: usize) -> Option<f64> {
         metric.of_report(self.reports[side]?)
     }
+
+    /// Whether the two sides are all that a check needs.
+    fn shows(&self, check: &Check) -> bool {
+        let places = [Some(&check.at), check.over.as_ref(), check.minus.as_ref()];
+        places.into_iter().flatten().all(|place| self.side(place).is_some())
+    }
+
+    fn value(&self, check: &Check) -> Option<f64> {
+        check.value(|place| self.number(&check.metric, self.side(place)?))
+    }
+
+    fn published(&self, check: &Check) -> Option<f64> {
+        let of_table = || check.value(|place| self.case.published(&check.metric, self.case.cell(place)?));
+        check.published.or_else(of_table)
+    }
 }
 
 fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| String::from("–"), words::short)
+}
+
+fn with_live<R>(session: Session, case: &'static Case, f: impl FnOnce(&Live) -> R) -> R {
+    let sides = session.numbers.map(|n| n.get());
+    let reports = [0, 1].map(|side| sides[side].as_ref().map(|n| &n.report));
+    let complete = sides.iter().flatten().filter(|n| n.finished).count() == 2;
+    f(&Live { case, reports, complete })
+}
+
+/// The first check that both sides can answer and that has a published number, in one sentence.
+fn compared(case: &'static Case, live: &Live) -> Option<String> {
+    let mut checks = case.all_checks().into_iter().filter(|c| live.shows(c));
+    let (check, published) = checks.find_map(|c| live.published(&c).map(|published| (c, published)))?;
+    let simulated = match (live.value(&check), live.complete) {
+        (None, _) => String::from("is not known yet"),
+        (Some(value), false) => format!("says {} so far", words::short(value)),
+        (Some(value), true) if check.hit(value) => format!("says {}", words::short(value)),
+        (Some(value), true) => {
+            format!("says {}, a miss: Published cases has the reason", words::short(value))
+        }
+    };
+    Some(format!("{}: {} was published, this page {simulated}.", check.name, words::short(published)))
 }
 
 /// Source, assumptions, what is left out, what was fitted.
@@ -154,19 +199,13 @@ fn numbers(case: &'static Case, live: &Live) -> Vec<Row> {
 
 /// A row for each check that needs no more than the two sides.
 fn checks(case: &'static Case, live: &Live) -> Vec<Row> {
-    let shown = |check: &Check| {
-        let places = [Some(&check.at), check.over.as_ref(), check.minus.as_ref()];
-        places.into_iter().flatten().all(|place| live.side(place).is_some())
-    };
     let row = |check: Check| {
-        let value = check.value(|place| live.number(&check.metric, live.side(place)?));
-        let published =
-            check.published.or_else(|| check.value(|place| case.published(&check.metric, case.cell(place)?)));
+        let (value, published) = (live.value(&check), live.published(&check));
         let [low, high] = check.band.map(words::short);
         let result = match value {
             None => "–",
             Some(_) if !live.complete => "still running",
-            Some(value) if (check.band[0]..=check.band[1]).contains(&value) => "hit",
+            Some(value) if check.hit(value) => "hit",
             Some(_) => "miss",
         };
         let why = check.miss.as_ref().map_or(check.why.clone(), |miss| miss.because.clone());
@@ -179,7 +218,7 @@ fn checks(case: &'static Case, live: &Live) -> Vec<Row> {
         ])
     };
     let all = case.all_checks();
-    let rows: Vec<Row> = all.iter().filter(|c| shown(c)).cloned().map(row).collect();
+    let rows: Vec<Row> = all.iter().filter(|c| live.shows(c)).cloned().map(row).collect();
     let elsewhere = all.len() - rows.len();
     let rest = (elsewhere > 0 && case.group != Group::Rule).then(|| {
         let text = format!("{elsewhere} more checks are about other settings than the two that are open: docs/cases.md has them");
@@ -217,6 +256,24 @@ mod tests {
         let open: Vec<_> = rows.iter().filter(|row| row.cells[0].note == "open now").collect();
         assert_eq!(open.len(), 1);
         assert!(open[0].cells[1].text.contains("IOPS"), "{:?}", open[0].cells[1]);
+    }
+
+    #[test]
+    fn the_headline_sets_a_published_number_beside_that_of_this_page() {
+        let case = mqscope_core::cases::case("dsync-journal").expect("the case");
+        let said = compared(case, &Live { case, reports: [None, None], complete: false });
+        let said = said.expect("both sides have a published number");
+        assert!(said.contains("mq-deadline over bfq: 23") && said.contains("not known yet"), "{said}");
+        let sides = case.sides();
+        let reports: Vec<_> =
+            sides.iter().map(|(_, s)| mqscope_core::Sim::new(s).expect("it runs").report()).collect();
+        // Nothing has run: no number is no hit.
+        let live = Live { case, reports: [Some(&reports[0]), Some(&reports[1])], complete: true };
+        let said = compared(case, &live).expect("as before");
+        assert!(said.contains("not known yet"), "{said}");
+        for case in all_cases().iter().filter(|case| case.group == Group::Rule) {
+            assert!(case.all_checks().is_empty(), "{}: a rule's case has no published number", case.name);
+        }
     }
 
     #[test]

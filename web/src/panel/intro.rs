@@ -1,5 +1,6 @@
 //! What is on, in a title and one paragraph that says what to look at.
 
+use super::cases::headline;
 use super::control::{Choice, state, text};
 use crate::preset;
 use crate::session::Session;
@@ -26,10 +27,12 @@ pub fn Intro() -> impl IntoView {
         })
     };
     let caption = words(OWN, |p| p.caption);
+    let headline = headline(session);
     view! {
         <section class="intro" aria-labelledby="title">
             <h1 id="title">{words("Your own job", |p| p.title)}</h1>
             <p class="caption">{text(move || caption.with(|c| lead(c).0.into()))}</p>
+            <p class="headline" hidden=state(move || headline.with(String::is_empty))>{headline}</p>
             <details class="more intro-more" hidden=state(move || caption.with(|c| lead(c).1.is_empty()))>
                 <summary>"The rest of the story"</summary>
                 <p class="caption">{text(move || caption.with(|c| lead(c).1.into()))}</p>
