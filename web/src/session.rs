@@ -82,6 +82,8 @@ pub struct Session {
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
     /// Where the two runs part, as far as it is known.
     pub twins: RwSignal<Option<Arc<Account>>>,
+    /// What ran before each change, with the moment at which it was left; the latest last.
+    left: RwSignal<Vec<(Config, View)>>,
     /// What the selected request's latency would have been without one cause, as far as it is known.
     pub why: RwSignal<Option<Question>>,
     /// The reader wants less motion: nothing plays by itself.
@@ -118,6 +120,8 @@ struct Local {
     /// Jumps of the player on the stage that the other has followed.
     twin_jumps: u64,
     last_link: String,
+    /// What the address was written for.
+    linked: Option<Config>,
     /// The playhead stands where a step has left it.
     stepped: bool,
 }
@@ -149,6 +153,7 @@ impl Session {
             numbers: [RwSignal::new(None), RwSignal::new(None)],
             twins: RwSignal::new(None),
             why: RwSignal::new(None),
+            left: RwSignal::new(Vec::new()),
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
@@ -181,6 +186,12 @@ impl Session {
         }
     }
 
+    /// Whether a change can be undone.
+    pub fn undoable(&self) -> bool {
+        let now = self.config.read();
+        self.left.with(|list| list.iter().any(|(config, _)| *config != *now))
+    }
+
     /// How many CPUs have tasks of the workload.
     pub fn tasks(&self) -> u32 {
         let cpus = self.with_player(|p| {
@@ -208,6 +219,11 @@ impl Session {
         let local = self.local.try_get_value()?;
         let mut local = local.try_borrow_mut().ok()?;
         Some(f(&mut local))
+    }
+
+    /// Says why something was refused; what was refused before it is no news any more.
+    pub fn refuse(&self, problem: String) {
+        self.notices.set(vec![problem]);
     }
 
     /// Adds a message for the user, once; the oldest go when there are many.

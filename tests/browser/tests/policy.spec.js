@@ -41,3 +41,41 @@ test('the other policy comes on the stage', async ({ page }) => {
   await expect(page.locator('#policy-title')).toContainText('B');
   await expect(page.getByRole('combobox', { name: 'Dispatch mode' })).toHaveValue(/one-by-one/);
 });
+
+test('undo returns to the run before the change, at the moment of the change', async ({ page }) => {
+  await openPaused(page);
+  const at = await clock(page).innerText();
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
+  await page.getByRole('combobox', { name: 'Dispatch mode' }).selectOption({ label: 'one by one' });
+  await expect(page.locator('.card').first()).toContainText('Changed once on the way');
+  await page.getByRole('button', { name: 'One event on' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect(page.locator('.card').first()).not.toContainText('Changed once on the way');
+  await expect(clock(page)).toHaveText(at);
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
+});
+
+test('going back in the browser returns to the scenario before', async ({ page }) => {
+  await openPaused(page);
+  const title = page.getByRole('heading', { level: 1 });
+  const before = await title.innerText();
+  await expect(page).toHaveURL(/#/);
+  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('psync-nvme');
+  await expect(title).not.toHaveText(before);
+  await expect(page).toHaveURL(/psync-nvme/);
+  await page.goBack();
+  await expect(title).toHaveText(before);
+});
+
+test('a value that is refused twice is one message', async ({ page }) => {
+  await openPaused(page);
+  const depth = page.getByRole('spinbutton', { name: 'Queue depth' });
+  for (const value of ['0', '99999999']) {
+    await depth.fill(value);
+    await depth.blur();
+  }
+  const seed = page.getByRole('textbox', { name: 'Seed' });
+  await seed.fill('-1');
+  await seed.blur();
+  await expect(page.locator('.notice')).toHaveCount(1);
+});

@@ -158,7 +158,7 @@ pub(super) fn Attribute(
                 Ok(value) if (low..=high).contains(&value) => {
                     session.set_sysfs(|s| _ = s.values.insert(name.clone(), value));
                 }
-                _ => session.notify(format!("{name} is a whole number from {low} to {high}.")),
+                _ => session.refuse(format!("{name} is a whole number from {low} to {high}.")),
             }
         })
     };

@@ -35,7 +35,9 @@ pub fn Cases() -> impl IntoView {
     let open = open_case(session);
     let case = move || open.get().and_then(mqscope_core::cases::case);
     let rows = |of: fn(&'static Case, &Live) -> Vec<Row>| {
-        Signal::derive(move || case().map_or_else(Vec::new, |case| with_live(session, case, |live| of(case, live))))
+        Signal::derive(move || {
+            case().map_or_else(Vec::new, |case| with_live(session, case, |live| of(case, live)))
+        })
     };
     let words = |of: fn(&'static Case) -> String| text(move || case().map_or_else(String::new, of));
     let choose = Callback::new(move |index: u32| {

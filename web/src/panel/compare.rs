@@ -65,13 +65,21 @@ fn Card(side: Side) -> impl IntoView {
         text.or_else(other).filter(|_| own).unwrap_or_default()
     });
     let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
-    let foot = text(move || match session.config.with(|c| c.policy(side).changes.len()) {
-        _ if none() => String::from(
-            "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
-        ),
-        0 => String::new(),
-        1 => String::from("Changed once on the way; numbers are of the whole run."),
-        n => format!("Changed {n} times on the way; numbers are of the whole run."),
+    let foot = text(move || {
+        let mut said = match session.config.with(|c| c.policy(side).changes.len()) {
+            _ if none() => String::from(
+                "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
+            ),
+            0 => String::new(),
+            1 => String::from("Changed once on the way; numbers are of the whole run."),
+            n => format!("Changed {n} times on the way; numbers are of the whole run."),
+        };
+        numbers.with(|n| {
+            for warning in n.iter().flat_map(|n| &n.report.warnings) {
+                said += &format!(" {warning}.");
+            }
+        });
+        said.trim_start().into()
     });
     let say = move |f: fn(&Report) -> f64, say: Say| {
         text(move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report))))

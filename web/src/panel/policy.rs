@@ -33,6 +33,11 @@ pub fn PolicyPanel() -> impl IntoView {
         (changed > 0)
             .then(|| view! { <Button class="quiet" on=on words=format!("Reset {changed} changed") /> })
     };
+    let undoable = Memo::new(move |_| session.undoable());
+    let undo = move || {
+        let on = act(move || session.undo());
+        undoable.get().then(|| view! { <Button class="quiet" on=on words=String::from("Undo") keys="u" /> })
+    };
     let when = move |now: bool, id: &'static str, label: &'static str| {
         let value = state(move || session.from_now.get() == now);
         view! {
@@ -51,7 +56,7 @@ pub fn PolicyPanel() -> impl IntoView {
                         {text(move || session.side.get().letter().into())}
                     </span>
                 </h2>
-                {reset}
+                <span class="buttons">{undo} {reset}</span>
             </div>
             <fieldset class="segmented">
                 <legend>"Kernel and knobs change"</legend>
@@ -126,7 +131,7 @@ fn Depth() -> impl IntoView {
     });
     let set = Callback::new(move |value: String| match value.trim().parse::<u32>() {
         Ok(depth @ 1..=65_536) => session.set_base(|c| c.depth = Some(depth)),
-        _ => session.notify("A queue depth is a whole number from 1 to 65536."),
+        _ => session.refuse(String::from("A queue depth is a whole number from 1 to 65536.")),
     });
     view! {
         <Setting

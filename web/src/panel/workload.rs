@@ -137,13 +137,13 @@ fn Place() -> impl IntoView {
     });
     let set_seed = Callback::new(move |text: String| match text.trim().parse::<u64>() {
         Ok(value) => session.set_base(|c| c.seed = Some(value)),
-        Err(_) => session.notify("A seed is a whole number, 0 or more."),
+        Err(_) => session.refuse(String::from("A seed is a whole number, 0 or more.")),
     });
     let set_duration = Callback::new(move |text: String| match words::parse_span(&text) {
         Some(ns) if ns >= 1000.0 => {
             session.set_base(|c| c.duration_ns = Some((ns as u64).min(DURATION_MAX_NS)))
         }
-        _ => session.notify("Simulated time is written like 500us, 50ms or 2s, up to an hour."),
+        _ => session.refuse(String::from("Simulated time is written like 500us, 50ms or 2s, up to an hour.")),
     });
     let model = text(move || {
         let own = session.config.with(|c| c.device.clone());

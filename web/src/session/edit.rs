@@ -64,6 +64,7 @@ impl Session {
     /// Starts from a preset, with nothing of the user's own but the colours.
     pub fn load_preset(&self, name: &str) {
         if let Some(preset) = preset::find(name) {
+            self.leave();
             self.notices.set(Vec::new());
             let view = crate::config::View { theme: self.theme.get_untracked(), ..preset.view() };
             self.load(Read { config: preset.config(), view, messages: Vec::new() });
@@ -73,6 +74,7 @@ impl Session {
     /// Takes over an address that was typed or pasted while the page is open.
     pub fn load_fragment(&self, fragment: &str) {
         if !self.is_own_link(fragment) {
+            self.leave();
             self.load(crate::url::read(fragment));
         }
     }
@@ -91,11 +93,12 @@ impl Session {
     pub fn run_draft(&self) -> bool {
         let text = self.draft.get_untracked();
         if text.len() > JOB_MAX {
-            self.notify(format!("A job may have {JOB_MAX} bytes; this one has {}.", text.len()));
+            self.refuse(format!("A job may have {JOB_MAX} bytes; this one has {}.", text.len()));
             return false;
         }
         self.check_draft();
         let Some(base) = self.reading.with_untracked(|r| r.base.clone()) else { return false };
+        self.leave();
         self.with_local(|l| l.base = Some(base));
         let preset = self.preset();
         self.config.update(|c| {
@@ -124,6 +127,7 @@ impl Session {
     }
 
     fn set_rules_from(&self, from_now: bool, edit: impl FnOnce(&mut Rules)) {
+        self.leave();
         self.notices.set(Vec::new());
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
@@ -167,8 +171,9 @@ impl Session {
         let mut config = self.config.get_untracked();
         edit(&mut config.policies[side.index()].sysfs);
         if let Some(problem) = self.problem(&config, side) {
-            return self.notify(problem);
+            return self.refuse(problem);
         }
+        self.leave();
         self.notices.set(Vec::new());
         self.config.set(config);
         self.selected.set(None);
@@ -204,7 +209,7 @@ impl Session {
                     rules.set_knob(name, value)
                 });
             }
-            Err(error) => self.notify(error.to_string()),
+            Err(error) => self.refuse(error.to_string()),
         }
     }
 
@@ -220,8 +225,9 @@ impl Session {
         let mut config = self.config.get_untracked();
         edit(&mut config);
         if let Some(problem) = Side::BOTH.into_iter().find_map(|side| self.problem(&config, side)) {
-            return self.notify(problem);
+            return self.refuse(problem);
         }
+        self.leave();
         self.notices.set(Vec::new());
         self.config.set(config);
         self.rebuild(self.preset().view().t_ns.min(self.frame.get_untracked().now_ns));

@@ -48,10 +48,11 @@ impl Session {
     pub fn load_file(&self, text: &str) {
         match crate::url::read_file(text) {
             Ok(read) => {
+                self.leave();
                 self.notices.set(Vec::new());
                 self.load(read);
             }
-            Err(problem) => self.notify(problem),
+            Err(problem) => self.refuse(problem),
         }
     }
 

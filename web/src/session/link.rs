@@ -1,6 +1,8 @@
-//! The address follows the state, not more often than browsers allow.
+//! The address follows the state, not more often than browsers allow; what ran before can be had back.
 
 use super::Session;
+use crate::config::View;
+use crate::url::Read;
 use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use std::time::Duration;
@@ -38,17 +40,63 @@ impl Session {
         }
         let (fragment, _) = self.config.with_untracked(|c| crate::url::write(c, &self.view()));
         let fragment = format!("#{fragment}");
-        let changed = self.with_local(|l| {
+        let config = self.config.get_untracked();
+        let news = self.with_local(|l| {
             l.link_timer = false;
             let changed = l.last_link != fragment;
             l.last_link.clone_from(&fragment);
-            changed
+            let other = l.linked.as_ref().is_some_and(|linked| *linked != config);
+            l.linked = Some(config);
+            changed.then_some(other)
         });
-        if changed == Some(true)
+        if let Some(other) = news.flatten()
             && let Ok(history) = window().history()
         {
-            // Refused in some sandboxed frames; the page works without.
-            let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&fragment));
+            // Another run is a place to come back to; another moment of it is not. Within a frame, going back belongs
+            // to the page around it. Refused in some sandboxed frames; the page works without.
+            let (state, own) =
+                (wasm_bindgen::JsValue::NULL, window().parent().ok().flatten() == Some(window()));
+            let _ = match other && own {
+                true => history.push_state_with_url(&state, "", Some(&fragment)),
+                false => history.replace_state_with_url(&state, "", Some(&fragment)),
+            };
+        }
+    }
+
+    /// Keeps what runs, with the moment, before something else runs.
+    pub(super) fn leave(&self) {
+        const LEFT_MAX: usize = 30;
+        let left = (self.config.get_untracked(), self.view());
+        self.left.update(|list| {
+            if list.last().is_none_or(|(config, _)| *config != left.0) {
+                list.push(left);
+            }
+            let excess = list.len().saturating_sub(LEFT_MAX);
+            list.drain(..excess);
+        });
+    }
+
+    /// Back to what ran before the last change, at the moment of that change.
+    pub fn undo(&self) {
+        let now = self.config.get_untracked();
+        let left = self.left.try_update(|list| {
+            while let Some((config, view)) = list.pop() {
+                if config != now {
+                    return Some((config, view));
+                }
+            }
+            None
+        });
+        match left.flatten() {
+            Some((config, left)) => {
+                let playing = self.playing.get_untracked();
+                let (bookmarks, theme) = (self.bookmarks.get_untracked(), self.theme.get_untracked());
+                self.notices.set(Vec::new());
+                let view = View { playing, bookmarks, theme, ..left };
+                self.load(Read { config, view, messages: Vec::new() });
+                self.said.set(String::from("The last change is undone."));
+            }
+            None => self.said.set(String::from("Nothing was changed that could be undone.")),
         }
     }
 
