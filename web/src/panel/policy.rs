@@ -1,7 +1,7 @@
 //! The policy on the stage: the five settings to begin with, and behind them all others.
 
 use super::attribute::{Attribute, SchedulerChoice};
-use super::control::{Button, Choice, Line, Radio, act, state, text};
+use super::control::{Button, Choice, Line, Radio, act, focus, state, text};
 use super::groups::Groups;
 use super::knob::{Knob, Setting};
 use crate::config::Rules;
@@ -35,7 +35,11 @@ pub fn PolicyPanel() -> impl IntoView {
     };
     let undoable = Memo::new(move |_| session.undoable());
     let undo = move || {
-        let on = act(move || session.undo());
+        let on = act(move || {
+            session.undo();
+            // The button may be gone now.
+            focus("policy-title");
+        });
         undoable.get().then(|| view! { <Button class="quiet" on=on words=String::from("Undo") keys="u" /> })
     };
     let when = move |now: bool, id: &'static str, label: &'static str| {
@@ -50,7 +54,7 @@ pub fn PolicyPanel() -> impl IntoView {
     view! {
         <section class="panel policy" id="policy" aria-labelledby="policy-title">
             <div class="panel-head">
-                <h2 id="policy-title">
+                <h2 id="policy-title" tabindex="-1">
                     "Policy "
                     <span class=text(move || format!("badge {}", session.side.get().letter()))>
                         {text(move || session.side.get().letter().into())}
