@@ -397,6 +397,15 @@ impl Scenario {
         Ok(knobs)
     }
 
+    /// Reads the JSON form. Once in the program, as what serde derives for all scenarios' parts is large.
+    ///
+    /// # Errors
+    /// What has a wrong name or type.
+    #[inline(never)]
+    pub fn from_value(value: serde_json::Value) -> serde_json::Result<Self> {
+        serde_json::from_value(value)
+    }
+
     /// Reads the TOML text form.
     #[cfg(feature = "text")]
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {

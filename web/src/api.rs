@@ -8,11 +8,14 @@ use mqscope_core::format::fio;
 use mqscope_core::report::Report;
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::fmt::Display;
 use wasm_bindgen::prelude::*;
 
 /// Most events of one call; a longer run is cut short with a warning, because the caller's page stands still.
 pub const EVENTS_MAX: u64 = 50_000_000;
+
+/// Longest input as JSON, bytes.
+const INPUT_MAX: usize = 8_000_000;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("api.d.ts");
@@ -25,7 +28,7 @@ const TYPES: &str = include_str!("api.d.ts");
 pub fn simulate(
     #[wasm_bindgen(unchecked_param_type = "Scenario")] scenario: JsValue,
 ) -> Result<JsValue, JsError> {
-    let scenario: Scenario = read(scenario, "scenario")?;
+    let scenario: Scenario = read(&scenario, "scenario", Scenario::from_value)?;
     let report = run(&scenario, EVENTS_MAX).map_err(|e| JsError::new(&e.to_string()))?;
     write(&report)
 }
@@ -55,14 +58,38 @@ pub fn parse_fio(
 ) -> Result<JsValue, JsError> {
     let context = match context.is_undefined() || context.is_null() {
         true => fio::Context::default(),
-        false => read(context, "context")?,
+        false => read(&context, "context", serde_json::from_value)?,
     };
     write(&fio::parse(text.as_bytes(), &context))
 }
 
-fn read<T: DeserializeOwned>(value: JsValue, what: &str) -> Result<T, JsError> {
-    serde_wasm_bindgen::from_value(value)
-        .map_err(|e| JsError::new(&format!("the {what} has a wrong shape: {e}")))
+/// Reads a plain object as what it should be. By way of JSON: cycles, great depths and unknown names are refused in
+/// words.
+fn read<T>(
+    value: &JsValue,
+    what: &str,
+    of: fn(serde_json::Value) -> serde_json::Result<T>,
+) -> Result<T, JsError> {
+    let wrong = |why: &dyn Display| JsError::new(&format!("the {what} has a wrong shape: {why}"));
+    let text = plain_text(value).map_err(|e| wrong(&e))?;
+    serde_json::from_str(&text).and_then(of).map_err(|e| wrong(&e))
+}
+
+/// A value as JSON; a `Map` counts as the object with its entries.
+fn plain_text(value: &JsValue) -> Result<String, String> {
+    let plain = Closure::<dyn FnMut(JsValue, JsValue) -> JsValue>::new(|_, value: JsValue| {
+        match value.dyn_ref::<js_sys::Map>().map(|map| js_sys::Object::from_entries(map)) {
+            Some(Ok(object)) => object.into(),
+            _ => value,
+        }
+    });
+    let text = js_sys::JSON::stringify_with_replacer(value, plain.as_ref())
+        .map_err(|e| e.dyn_ref::<js_sys::Error>().map_or_else(String::new, |e| String::from(e.message())))?;
+    let text = JsValue::from(text).as_string().ok_or("it is no plain object")?;
+    match text.len() {
+        ..=INPUT_MAX => Ok(text),
+        long => Err(format!("it is {long} bytes long as JSON; at most {INPUT_MAX} are read")),
+    }
 }
 
 fn write<T: Serialize>(value: &T) -> Result<JsValue, JsError> {

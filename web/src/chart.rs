@@ -15,6 +15,8 @@ pub const LEFT: f64 = 4.5;
 pub const RIGHT: f64 = 1.5;
 const TOP: f64 = 0.625;
 const BOTTOM: f64 = 1.625;
+/// Room for a label of the x axis with its distance to the next, rem.
+const X_LABEL: f64 = 4.5;
 /// Size of labels, rem.
 const TEXT: f64 = 0.75;
 
@@ -167,7 +169,7 @@ impl Chart<'_> {
             .axis_style(rgb(palette.edge).stroke_width(px(1.0)))
             .set_all_tick_mark_size(px(4.0))
             .label_style(text)
-            .x_labels(self.x_labels)
+            .x_labels(self.x_labels.min(labels_that_fit(area.dim_in_pixel().0, rem(X_LABEL))))
             .y_labels(y_labels)
             .x_label_formatter(&|x| (self.say_x)(*x))
             .y_label_formatter(&|y| (self.say_y)(*y))
@@ -189,9 +191,20 @@ impl Chart<'_> {
     }
 }
 
+/// How many labels of this width stand beside each other without touching; two at least.
+fn labels_that_fit(width: u32, label: u32) -> usize {
+    (width / label.max(1)).max(2) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_chart_has_fewer_labels() {
+        assert_eq!((labels_that_fit(290, 72), labels_that_fit(900, 72), labels_that_fit(10, 0)), (4, 12, 10));
+        assert_eq!(labels_that_fit(60, 72), 2);
+    }
 
     #[test]
     fn steps_enclose_what_is_shown() {

@@ -83,7 +83,7 @@ impl Case {
             problem,
         };
         let value = self.value(row, column, change, reduced).map_err(wrong)?;
-        let mut scenario = Scenario::deserialize(value).map_err(|e| wrong(e.to_string()))?;
+        let mut scenario = Scenario::from_value(value).map_err(|e| wrong(e.to_string()))?;
         if scenario.title.is_empty() {
             scenario.title = match row_label.as_str() {
                 "" => format!("{}: {column_label}", self.title),

@@ -7,18 +7,20 @@ use leptos::html::Section;
 use leptos::prelude::*;
 use leptos_use::use_intersection_observer;
 
-/// Text that changes. One type for all of them: a closure in a view would be a renderer of its own.
+/// Text that changes. One type for all of them: a closure in a view would be a renderer of its own, and one that is not
+/// boxed first would have a signal's whole machinery of its own.
 pub(super) fn text(f: impl Fn() -> String + Send + Sync + 'static) -> Signal<String> {
-    Signal::derive(f)
+    Signal::derive(Box::new(f) as Box<dyn Fn() -> String + Send + Sync>)
 }
 
 /// A state that changes, for classes and conditions.
 pub(super) fn state(f: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool> {
-    Signal::derive(f)
+    Signal::derive(Box::new(f) as Box<dyn Fn() -> bool + Send + Sync>)
 }
 
 /// An action without an argument.
 pub(super) fn act(f: impl Fn() + Send + Sync + 'static) -> Callback<()> {
+    let f: Box<dyn Fn() + Send + Sync> = Box::new(f);
     Callback::new(move |()| f())
 }
 

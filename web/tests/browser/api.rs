@@ -60,6 +60,36 @@ fn mistakes_are_errors_that_can_be_read() {
 }
 
 #[wasm_bindgen_test]
+fn a_name_that_is_not_known_is_refused_wherever_it_stands() {
+    let value = scenario("6.1");
+    let disk = get(&value, "devices.0");
+    Reflect::set(&disk, &"shceduler".into(), &"bfq".into()).expect("an object");
+    let text = message(api::simulate(value).expect_err("an error").into());
+    assert!(text.contains("shceduler") && text.contains("scheduler"), "{text}");
+}
+
+#[wasm_bindgen_test]
+fn a_map_is_read_as_the_object_with_its_entries() {
+    let value = scenario("6.1");
+    let set = js_sys::Map::new();
+    set.set(&"wat".into(), &"1".into());
+    Reflect::set(&value, &"set".into(), &set).expect("an object");
+    let text = message(api::simulate(value).expect_err("the knob is not known").into());
+    assert!(text.contains("wat"), "{text}");
+}
+
+#[wasm_bindgen_test]
+fn what_has_no_end_is_refused_in_words() {
+    let cycle = scenario("6.1");
+    Reflect::set(&cycle, &"devices".into(), &cycle).expect("an object");
+    let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+    for bad in [cycle, js(&deep)] {
+        let text = message(api::simulate(bad).expect_err("an error").into());
+        assert!(text.contains("scenario has a wrong shape: "), "{text}");
+    }
+}
+
+#[wasm_bindgen_test]
 fn a_slip_in_a_job_is_a_diagnostic_with_its_line() {
     let parsed = api::parse_fio("[a]\nrw=randraed\n", JsValue::NULL).expect("a result");
     assert_eq!(get(&parsed, "jobs.length").as_f64(), Some(0.0));
