@@ -147,15 +147,14 @@ fn with_live<R>(session: Session, case: &'static Case, f: impl FnOnce(&Live) -> 
 fn compared(case: &'static Case, live: &Live) -> Option<String> {
     let mut checks = case.all_checks().into_iter().filter(|c| live.shows(c));
     let (check, published) = checks.find_map(|c| live.published(&c).map(|published| (c, published)))?;
-    let simulated = match (live.value(&check), live.complete) {
-        (None, _) => String::from("is not known yet"),
-        (Some(value), false) => format!("says {} so far", words::short(value)),
-        (Some(value), true) if check.hit(value) => format!("says {}", words::short(value)),
-        (Some(value), true) => {
-            format!("says {}, a miss: Published cases has the reason", words::short(value))
-        }
+    let here = match (live.value(&check).map(words::short), live.complete) {
+        (None, _) => String::from("not known yet"),
+        (Some(value), false) => format!("{value} so far"),
+        (Some(value), true) => value,
     };
-    Some(format!("{}: {} was published, this page {simulated}.", check.name, words::short(published)))
+    let missed = live.complete && live.value(&check).is_some_and(|value| !check.hit(value));
+    let miss = if missed { ", a miss; Published cases says why" } else { "" };
+    Some(format!("Published for {}: {}. This page: {here}{miss}.", check.name, words::short(published)))
 }
 
 /// Source, assumptions, what is left out, what was fitted.

@@ -32,11 +32,13 @@ pub fn Intro() -> impl IntoView {
         <section class="intro" aria-labelledby="title">
             <h1 id="title">{words("Your own job", |p| p.title)}</h1>
             <p class="caption">{text(move || caption.with(|c| lead(c).0.into()))}</p>
-            <p class="headline" hidden=state(move || headline.with(String::is_empty))>{headline}</p>
-            <details class="more intro-more" hidden=state(move || caption.with(|c| lead(c).1.is_empty()))>
-                <summary>"The rest of the story"</summary>
-                <p class="caption">{text(move || caption.with(|c| lead(c).1.into()))}</p>
-            </details>
+            <div class="intro-foot">
+                <p class="headline" hidden=state(move || headline.with(String::is_empty))>{headline}</p>
+                <details class="more intro-more" hidden=state(move || caption.with(|c| lead(c).1.is_empty()))>
+                    <summary>"The rest of the story"</summary>
+                    <p class="caption">{text(move || caption.with(|c| lead(c).1.into()))}</p>
+                </details>
+            </div>
         </section>
     }
 }

@@ -85,7 +85,7 @@ fn lamp(invariant: Invariant) -> Item {
                 <div>
                     <p class="lamp-rule">{invariant.sentence()}</p>
                     <p class="lamp-state">{says}</p>
-                    <p class="field-help">{invariant.lesson()} <code>{invariant.rule()}</code></p>
+                    <p class="field-help">{invariant.lesson()} " " <code>{invariant.rule()}</code></p>
                 </div>
                 <Button class="quiet" on=toggle words=word />
             </li>
