@@ -26,6 +26,8 @@ pub struct Topology {
 pub struct Cpu {
     /// Socket (NUMA node) index.
     pub socket: u16,
+    /// Last-level cache index over the machine.
+    pub cache: u16,
     /// Physical core index over the machine; SMT siblings share it.
     pub core: u16,
 }

@@ -7,6 +7,9 @@ use crate::scene::{NONE16, Scene, Spot, Standing};
 use crate::words;
 use mqscope_core::event::{CpuId, RqId};
 
+/// CPUs that spin for a lock are named up to this many.
+const QUEUE_NAMED: usize = 6;
+
 fn many(n: usize, one: &str, more: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {more}", words::grouped(n as u64)) }
 }
@@ -68,7 +71,8 @@ fn cpu(scene: &Scene, cpu: CpuId) -> String {
     let doing = match (state.spin, state.frame()) {
         (Some(spin), _) => {
             let name = t.objects.get(spin.lock as usize).map_or("a lock", |o| o.name.as_str());
-            format!("spins on {name}, held by CPU {}", spin.holder)
+            let spun = words::span(scene.now_ns().saturating_sub(spin.since_ns) as f64);
+            format!("spins for {spun} on {name}, held by CPU {} when it came", spin.holder)
         }
         (None, Some(frame)) => match t.tasks.get(usize::from(frame.task)) {
             Some(task) => format!("runs {}", task.name),
@@ -142,9 +146,22 @@ pub fn part(player: &Player, id: &BoxId) -> String {
                 None if o.owner == NONE16 => String::from("not touched yet"),
                 None => format!("last at CPU {}", o.owner),
             };
+            let queue = scene.spinners(id);
+            let spins = |&(cpu, since_ns): &(CpuId, u64)| {
+                format!("CPU {cpu} for {}", words::span(scene.now_ns().saturating_sub(since_ns) as f64))
+            };
+            let mut spin = many(queue.len(), "CPU spins", "CPUs spin");
+            if !queue.is_empty() {
+                let named: Vec<String> = queue.iter().take(QUEUE_NAMED).map(spins).collect();
+                let more = if queue.len() > QUEUE_NAMED { ", ..." } else { "" };
+                spin += &format!(" in this order: {}{more}", named.join(", "));
+            }
+            let moved = o.transfer.map_or_else(String::new, |m| {
+                let (far, price) = (m.distance(t).words(), words::span(m.cost_ns.into()));
+                format!(", the last from CPU {} to CPU {} ({far}, {price})", m.from, m.to)
+            });
             format!(
-                "{holder}; {} spin; taken {} times, {} of them contended; {} moves between CPUs; {} lost",
-                o.waiting(),
+                "{holder}; {spin}; taken {} times, {} of them contended; {} moves between CPUs{moved}; {} lost",
                 words::grouped(o.count),
                 words::grouped(o.contended),
                 words::grouped(o.transfers),

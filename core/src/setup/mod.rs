@@ -223,7 +223,8 @@ impl Builder<'_> {
         let m = self.machine;
         let cores = m.sockets * m.cores_per_socket;
         let cpus: Vec<Cpu> = (0..m.cpus()).map(|c| Cpu::new(m, c % cores)).collect();
-        self.topology.cpus = cpus.iter().map(|c| topology::Cpu { socket: c.socket, core: c.core }).collect();
+        self.topology.cpus =
+            cpus.iter().map(|c| topology::Cpu { socket: c.socket, cache: c.cache, core: c.core }).collect();
         cpus
     }
 }

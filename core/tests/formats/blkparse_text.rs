@@ -161,7 +161,7 @@ fn topology() -> Topology {
         units: Vec::new(),
     };
     Topology {
-        cpus: (0..4).map(|core| Cpu { socket: 0, core }).collect(),
+        cpus: (0..4).map(|core| Cpu { socket: 0, cache: 0, core }).collect(),
         tasks: vec![task("disk a]", 1547), task("a name longer than the kernel keeps", 1548)],
         queues: vec![queue((254, 0)), queue((8, 16))],
         ..Topology::default()

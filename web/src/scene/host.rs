@@ -1,5 +1,6 @@
 //! CPUs, tasks, locks and lines, as far as a picture needs them.
 
+use super::Transfer;
 use super::request::{Lost, NONE, NONE16};
 use mqscope_core::event::{Context, CpuId, ObjectId, Sleep, TaskId};
 
@@ -166,8 +167,8 @@ pub struct Object {
     waiting: u16,
     /// The CPU that wrote it last, [`NONE16`] at first.
     pub owner: CpuId,
-    /// Last transfer: when, from, to.
-    pub transfer: Option<(u64, CpuId, CpuId)>,
+    /// Its last move from another CPU.
+    pub transfer: Option<Transfer>,
     /// Time lost on it of late: spinning, and waiting for its line.
     pub heat: Fading,
     /// Acquisitions or atomic operations.

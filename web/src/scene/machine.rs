@@ -79,6 +79,7 @@ impl Scene {
     fn touch(&mut self, event: &Event, id: ObjectId, from: CpuId, spin: u64, line: u64, transfer_ns: u32) {
         let (at, cpu) = (event.at_ns, event.cpu);
         let moved = transfer_ns > 0 && from != cpu && (from as usize) < self.cpus.len();
+        let transfer = Transfer { at_ns: at, from, to: cpu, object: id, cost_ns: transfer_ns };
         if let Some(o) = self.objects.get_mut(id as usize) {
             o.count += 1;
             o.owner = cpu;
@@ -88,11 +89,10 @@ impl Scene {
             }
             if moved {
                 o.transfers += 1;
-                o.transfer = Some((at, from, cpu));
+                o.transfer = Some(transfer);
             }
         }
         if moved {
-            let transfer = Transfer { at_ns: at, from, to: cpu, object: id, cost_ns: transfer_ns };
             push_bounded(&mut self.transfers, TRANSFERS_MAX, transfer);
         }
         if spin + line > 0

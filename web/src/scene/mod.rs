@@ -72,6 +72,46 @@ pub struct Transfer {
     pub cost_ns: u32,
 }
 
+impl Transfer {
+    /// How far it went.
+    pub fn distance(&self, topology: &Topology) -> Distance {
+        Distance::of(topology, self.from, self.to)
+    }
+}
+
+/// How far apart two CPUs are, as far as a cache line cares: each step has its price in the machine's costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// Threads of one core (`line_smt`).
+    Core,
+    /// Cores that share a last-level cache (`line_socket`).
+    Socket,
+    /// Another last-level cache of the socket (`line_cache`).
+    Cache,
+    /// Another socket (`line_remote`).
+    Remote,
+}
+
+impl Distance {
+    /// From one CPU to another.
+    pub fn of(topology: &Topology, from: CpuId, to: CpuId) -> Self {
+        let (Some(a), Some(b)) = (topology.cpus.get(from as usize), topology.cpus.get(to as usize)) else {
+            return Self::Socket;
+        };
+        match (a.socket == b.socket, a.cache == b.cache, a.core == b.core) {
+            (false, ..) => Self::Remote,
+            (_, false, _) => Self::Cache,
+            (.., false) => Self::Socket,
+            _ => Self::Core,
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        ["SMT sibling", "same socket", "other cache", "other socket"][self as usize]
+    }
+}
+
 /// A bio that joined a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merge {
@@ -222,6 +262,22 @@ impl Scene {
     /// All locks and lines.
     pub fn objects(&self) -> &[Object] {
         &self.objects
+    }
+
+    /// CPUs that spin for a lock in the order of their arrival, and since when, ns: all of them, unlike
+    /// [`Object::waiters`].
+    pub fn spinners(&self, lock: ObjectId) -> Vec<(CpuId, u64)> {
+        let Some(object) = self.objects.get(lock as usize).filter(|o| o.waiting() > 0) else {
+            return Vec::new();
+        };
+        let mut queue: Vec<(CpuId, u64)> = (0..)
+            .zip(&self.cpus)
+            .filter_map(|(cpu, c)| c.spin.filter(|s| s.lock == lock).map(|s| (cpu, s.since_ns)))
+            .collect();
+        // Who came at the same moment is in the order of the log as far as that is kept.
+        let place = |cpu: CpuId| object.waiters().iter().position(|w| *w == cpu).unwrap_or(usize::MAX);
+        queue.sort_by_key(|&(cpu, since_ns)| (since_ns, place(cpu), cpu));
+        queue
     }
 
     /// All hctxs.

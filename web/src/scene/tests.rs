@@ -10,7 +10,7 @@ use mqscope_core::topology as fixed;
 
 /// Two CPUs, a task on each, one disk with one hctx of four tags, a ctx lock for each CPU.
 fn topology() -> Rc<Topology> {
-    let cpu = |core| fixed::Cpu { socket: 0, core };
+    let cpu = |core| fixed::Cpu { socket: 0, cache: 0, core };
     let task = |cpu| fixed::Task { name: format!("job{cpu}"), pid: 100, cpu, iodepth: 4 };
     let lock = |cpu| fixed::Object {
         name: format!("ctx[{cpu}]->lock"),

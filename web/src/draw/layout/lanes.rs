@@ -61,10 +61,12 @@ impl Layout {
             submit = rest.take_left(t * 1.3);
             lock = t * 2.6;
         } else {
-            words = rest.take_left((inner * 0.255).min(t * 15.0));
+            // A scheduler takes the place of the ctx lists: their locks need less room, and the lanes have less.
+            let scheduled = !self.elevators.is_empty();
+            words = rest.take_left((inner * 0.255).max(if scheduled { t * 9.0 } else { 0.0 }).min(t * 15.0));
             done = rest.take_left(inner * 0.15);
             submit = rest.take_left(t * 1.8);
-            lock = t * 6.0;
+            lock = t * if scheduled { 3.6 } else { 6.0 };
         }
         let plug = rest.take_left((rest.w - lock) * 0.46);
         let lock = rest.take_left(lock);

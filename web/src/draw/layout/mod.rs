@@ -106,15 +106,15 @@ impl Layout {
         let spare = (body.h - unit * if topology.hctxs.len() < 2 { 42.0 } else { 76.0 }).max(0.0);
         body.take_bottom(spare);
         rail.y -= spare;
-        self.arcs = body.take_left(unit * 2.4);
+        self.arcs = body.take_left(unit * 3.8);
         let back = body.take_right(unit * 1.4);
         let gap = (self.width * 0.026).clamp(unit * 1.5, unit * 5.0);
         let whole = body.w;
         let scheduled = elevators::scheduled(topology).next().is_some();
-        let lanes = body.take_left(whole * if scheduled { 0.39 } else { 0.47 });
+        let lanes = body.take_left(whole * if scheduled { 0.38 } else { 0.47 });
         body.take_left(gap);
         if scheduled {
-            let area = body.take_left(whole * 0.13);
+            let area = body.take_left(whole * 0.145);
             body.take_left(gap);
             self.place_elevators(topology, activity, area);
             self.head("scheduler", Rect::new(area.x, heads.y, area.w, heads.h));
@@ -137,7 +137,7 @@ impl Layout {
             self.head("tags", Rect::new(tags.x, heads.y, hctx.right() - tags.x, heads.h));
         }
         self.head("driver and device", Rect::new(body.x, heads.y, body.w, heads.h));
-        let (bottom, left) = (rail.centre().1, self.arcs.x + self.arcs.w * 0.2);
+        let (bottom, left) = (rail.centre().1, self.arcs.x + unit * 0.5);
         let right = back.x + back.w * 0.6;
         let top = self.devices.first().map_or(body.y, |d| d.exit().centre().1);
         let up = self.lanes.first().map_or(body.y, |l| l.rect.centre().1);

@@ -8,7 +8,9 @@ use mqscope_core::topology::{ObjectKind, Site};
 fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: &[(&str, u32)]) -> Topology {
     let object = |name: &str, kind, site| fixed::Object { name: name.into(), class: name.into(), kind, site };
     let mut t = Topology {
-        cpus: (0..cpus).map(|c| fixed::Cpu { socket: c * sockets / cpus, core: c }).collect(),
+        cpus: (0..cpus)
+            .map(|c| fixed::Cpu { socket: c * sockets / cpus, cache: c * sockets / cpus, core: c })
+            .collect(),
         tasks: (0..tasks)
             .map(|i| fixed::Task { name: format!("job{i}"), pid: 1, cpu: i % cpus, iodepth: 32 })
             .collect(),

@@ -140,10 +140,8 @@ impl Stage {
                     paint.fill(tray, tray.h * 0.28, p.sunken, 1.0);
                 }
             }
-            Row::Fold { socket, count, busy } => {
-                let face = Type { size: l.text * 0.9, mono: false, strong: false };
-                let what = if *busy { "more" } else { "idle" };
-                let text = format!("node {socket}: {count} {what} CPUs");
+            row @ Row::Fold { .. } => {
+                let (text, face) = fold_words(row, l.text);
                 paint.text(&text, (lane.label.x, y), Align::Left, face, p.ink_3, 1.0);
                 let from = lane.label.x + face.width(&text) + l.text * 0.6;
                 if from < lane.rect.right() {
@@ -294,6 +292,18 @@ impl Stage {
             }
         }
     }
+}
+
+/// What a row of folded CPUs says, and in which type.
+pub(super) fn fold_words(row: &Row, text: f32) -> (String, Type) {
+    let face = Type { size: text * 0.9, mono: false, strong: false };
+    let words = match row {
+        Row::Fold { socket, count, busy } => {
+            format!("node {socket}: {count} {} CPUs", if *busy { "more" } else { "idle" })
+        }
+        Row::Cpu(_) => String::new(),
+    };
+    (words, face)
 }
 
 /// Upper left corner of an hctx's tag bitmap.

@@ -1,15 +1,18 @@
 //! The part of the stage that changes with time: CPUs, locks, hctxs, tags, devices, and the requests themselves.
 
 use super::goals::{busy_cells, hand_line, tag_width};
-use super::ground::{tag_area, tag_bar, tag_bottom, word_cell};
-use super::locks::{cpu_number, hottest};
+use super::ground::{fold_words, tag_area, tag_bar, tag_bottom, word_cell};
+use super::locks::{cpu_number, hottest, price_tone, spun_share};
 use super::{Glow, Stage};
 use crate::draw::layout::{DeviceBox, HctxBox, Lane, Row, TagView};
 use crate::draw::paint::{Align, Mark, Paint, Rect, Type};
 use crate::draw::palette::{Palette, Rgb, Tone};
-use crate::scene::{Scene, Standing};
+use crate::scene::{Distance, Scene, Standing};
 use crate::words;
 use mqscope_core::event::{Context, CpuId, Sleep};
+
+/// Where more lines move than this, their prices would cover each other.
+const PRICES_MAX: usize = 6;
 
 impl Stage {
     /// Paints what moves, over the ground. `function` names the kernel function that a CPU is in.
@@ -20,8 +23,9 @@ impl Stage {
         p: &Palette,
         paint: &mut impl Paint,
     ) {
-        for lane in &self.layout.lanes {
+        for (row, lane) in self.layout.lanes.iter().enumerate() {
             self.live_lane(scene, lane, &function, p, paint);
+            self.live_fold(scene, row, p, paint);
         }
         for elevator in &self.layout.elevators {
             self.live_elevator(scene, elevator, p, paint);
@@ -62,8 +66,17 @@ impl Stage {
         let y = lane.rect.centre().1;
         let Some(state) = scene.cpus().get(cpu as usize) else { return };
         let running = state.frame();
-        let (word, colour) = match (state.spin, running.map(|f| f.context)) {
-            (Some(_), _) => ("spins", p.tone(Tone::Trouble)),
+        let spun = state.spin.map(|s| (s.lock, scene.now_ns().saturating_sub(s.since_ns)));
+        let lock = spun.and_then(|(lock, _)| scene.topology().objects.get(lock as usize));
+        let tight = lane.rect.h < t * 2.2 && lane.words.w < t * 12.0;
+        let lock = lock.map(|o| if tight { o.class.as_str() } else { o.name.as_str() });
+        let spins = spun.map(|(_, ns)| {
+            let time = words::span(ns as f64);
+            // The name of the lock stands beside it.
+            if tight { time } else { format!("spins {time}") }
+        });
+        let (word, colour) = match (&spins, running.map(|f| f.context)) {
+            (Some(spins), _) => (spins.as_str(), p.tone(Tone::Trouble)),
             (_, Some(Context::Task)) => ("task", p.ink_2),
             (_, Some(Context::Kworker)) => ("kworker", p.tone(Tone::Queued)),
             (_, Some(Context::HardIrq)) => ("irq", p.tone(Tone::Back)),
@@ -77,8 +90,9 @@ impl Stage {
         if self.layout.narrow {
             // No room for words: a bar under the number, its colour and length say as much.
             if !word.is_empty() {
-                let w = if state.spin.is_some() { t * 1.8 } else { t * 1.1 };
-                paint.fill(Rect::new(right - w, y + t * 0.62, w, 1.5), 0.0, colour, 1.0);
+                let w = spun.map_or(t * 1.1, |(_, ns)| t * (0.4 + 1.6 * spun_share(ns)));
+                let h = if spun.is_some() { 2.5 } else { 1.5 };
+                paint.fill(Rect::new(right - w, y + t * 0.62, w, h), 0.0, colour, 1.0);
             }
             return;
         }
@@ -102,13 +116,46 @@ impl Stage {
             }
             x += w + t * 0.5;
         }
-        let in_task = running.is_some_and(|f| f.context == Context::Task);
-        let (who, ink) = self.task_words(scene, cpu, in_task, p);
-        paint.text(&small.fit(&who, room - x), (x, first), Align::Left, small, ink, 1.0);
-        if let Some(name) = name {
-            let text = code.fit(name, room - lane.words.x);
-            paint.text(&text, (lane.words.x, y + t * 0.65), Align::Left, code, p.ink_3, 1.0);
+        match lock.filter(|_| !two_lines) {
+            // What it burns its time for is more than whose time it is.
+            Some(lock) => paint.text(&code.fit(lock, room - x), (x, first), Align::Left, code, colour, 1.0),
+            None => {
+                let in_task = running.is_some_and(|f| f.context == Context::Task);
+                let (who, ink) = self.task_words(scene, cpu, in_task, p);
+                paint.text(&small.fit(&who, room - x), (x, first), Align::Left, small, ink, 1.0);
+            }
         }
+        if let Some(name) = name {
+            let (name, ink) = lock.map_or((name, p.ink_3), |lock| (lock, colour));
+            let text = code.fit(name, room - lane.words.x);
+            paint.text(&text, (lane.words.x, y + t * 0.65), Align::Left, code, ink, 1.0);
+        }
+        if let Some((_, ns)) = spun {
+            let bottom = (y + t * if two_lines { 1.3 } else { 0.75 }).min(lane.rect.bottom() - 1.5);
+            let track = Rect::new(lane.words.x, bottom - 2.0, room - lane.words.x, 2.5);
+            paint.fill(track, 1.0, p.sunken, 1.0);
+            paint.fill(Rect { w: track.w * spun_share(ns), ..track }, 1.0, colour, 1.0);
+        }
+    }
+
+    /// How many of a row's folded CPUs spin.
+    fn live_fold(&self, scene: &Scene, row: usize, p: &Palette, paint: &mut impl Paint) {
+        let l = &self.layout;
+        let Some(lane) = l.lanes.get(row).filter(|l| matches!(l.row, Row::Fold { .. })) else { return };
+        let here = scene.cpus().iter().zip(&l.lane_of).filter(|(_, at)| usize::from(**at) == row);
+        let spinning = here.filter(|(c, _)| c.spin.is_some()).count();
+        if spinning == 0 {
+            return;
+        }
+        let (words, face) = fold_words(&lane.row, l.text);
+        let (text, h) = (format!("{spinning} spin"), l.text * 1.2);
+        let w = face.width(&text) + l.text * 0.7;
+        let beside = lane.label.x + face.width(&words) + l.text * 0.6;
+        // On a narrow stage their requests stand there.
+        let x = if l.narrow { lane.rect.right() - w } else { beside };
+        let pill = Rect::new(x, lane.rect.centre().1 - h / 2.0, w, h);
+        paint.fill(pill, h * 0.3, p.tone(Tone::Trouble), 1.0);
+        paint.text(&text, pill.centre(), Align::Centre, face, p.surface, 1.0);
     }
 
     /// Names of the tasks of a CPU; why the first sleeps, if it does.
@@ -169,7 +216,7 @@ impl Stage {
         for group in &at.groups {
             if !at.compact {
                 self.live_group(scene, group, p, paint);
-            } else if let Some(lock) = hottest(scene, group) {
+            } else if let Some((_, lock)) = hottest(scene, group) {
                 let size = t * 0.8;
                 self.padlock(lock, group.rect.centre(), size, self.heat(scene, lock), p, paint);
             }
@@ -268,25 +315,23 @@ impl Stage {
         }
     }
 
-    /// Lines that moved a moment ago: arcs in the margin between the lanes of the two CPUs.
+    /// Lines that moved a moment ago: arcs in the margin between the lanes of the two CPUs. Where there are few, each has
+    /// its price.
     fn live_transfers(&self, scene: &Scene, p: &Palette, paint: &mut impl Paint) {
         let l = &self.layout;
         let x = l.arcs.right();
-        let topology = scene.topology();
-        for Glow { transfer, age } in self.glows.iter() {
+        let face = Type { size: l.text * 0.75, mono: true, strong: false };
+        let mut priced: Vec<f32> = Vec::new();
+        for Glow { transfer, age, .. } in self.glows.iter() {
             let (Some(from), Some(to)) = (l.lane(transfer.from), l.lane(transfer.to)) else { continue };
             let (a, b) = (from.rect.centre().1, to.rect.centre().1);
             if (a - b).abs() < 1.0 {
                 continue;
             }
-            let far =
-                match (topology.cpus.get(transfer.from as usize), topology.cpus.get(transfer.to as usize)) {
-                    (Some(a), Some(b)) => a.socket != b.socket,
-                    _ => false,
-                };
-            let colour = if far { p.tone(Tone::Trouble) } else { p.tone(Tone::Queued) };
+            let far = transfer.distance(scene.topology()) >= Distance::Cache;
+            let colour = price_tone(transfer, scene, p);
             let alpha = (1.0 - age).clamp(0.0, 1.0) * 0.8;
-            let bend = ((a - b).abs() * 0.28).min(l.arcs.w * 1.3);
+            let bend = ((a - b).abs() * 0.28).min(l.arcs.w * if l.narrow { 1.3 } else { 0.8 });
             paint.curve(
                 (x, a),
                 (x, b),
@@ -296,6 +341,18 @@ impl Stage {
                 if far { 1.8 } else { 1.2 },
             );
             paint.disc((x, b), 2.0, colour, alpha);
+            let price = words::span(transfer.cost_ns.into());
+            let (w, h) = (face.width(&price) + 2.0, face.size * 1.3);
+            let middle = (a + b) / 2.0;
+            if self.glows.len() <= PRICES_MAX
+                && w <= l.arcs.w
+                && priced.iter().all(|y| (y - middle).abs() > h)
+            {
+                priced.push(middle);
+                let at = Rect::new(x - w - 1.0, middle - h / 2.0, w, h);
+                paint.fill(at, h * 0.2, p.surface, 0.85);
+                paint.text(&price, at.centre(), Align::Centre, face, colour, 1.0 - age * age);
+            }
         }
     }
 

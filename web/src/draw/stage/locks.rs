@@ -4,8 +4,12 @@ use super::Stage;
 use crate::draw::layout::Group;
 use crate::draw::paint::{Align, Paint, Rect, Type};
 use crate::draw::palette::{Palette, Rgb, Tone};
-use crate::scene::{Object, Scene};
-use mqscope_core::event::CpuId;
+use crate::scene::{Distance, Object, Scene, Transfer};
+use crate::words;
+use mqscope_core::event::{CpuId, ObjectId};
+
+/// The price of a line's last move stays beside it so long, ns.
+const LATELY_NS: u64 = 2_000;
 
 impl Stage {
     pub(super) fn live_ctx_lock(
@@ -16,7 +20,7 @@ impl Stage {
         p: &Palette,
         paint: &mut impl Paint,
     ) {
-        let Some(lock) = hottest(scene, group) else { return };
+        let Some((id, lock)) = hottest(scene, group) else { return };
         let t = self.layout.text;
         let r = group.rect;
         let y = r.centre().1;
@@ -30,31 +34,44 @@ impl Stage {
         if let Some((holder, _)) = lock.holder.filter(|(holder, _)| *holder != cpu) {
             x = self.cpu_tag(holder, (x, y), face, p.ink_2, false, p, paint);
         }
-        self.waiters(lock, x, y, r.x, face, p, paint);
+        let first = self.waiters(scene, id, (x, y), r.x, face, p, paint);
+        // Below the queue where the lane is high enough, else the CPU's own lane says it.
+        if let Some(ns) = first.filter(|_| r.h >= t * 3.4) {
+            let below = (x, y + t * 1.25);
+            paint.text(&words::span(ns as f64), below, Align::Right, face, p.tone(Tone::Trouble), 1.0);
+        }
     }
 
-    /// CPU tags of the waiters from right to left, as many as there is room for.
+    /// CPU tags of the waiters from right to left, who came first at the right, as many as there is room for; below each a
+    /// bar that grows with the time it has spun. How long the first one has, ns.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn waiters(
         &self,
-        lock: &Object,
-        mut x: f32,
-        y: f32,
+        scene: &Scene,
+        lock: ObjectId,
+        (mut x, y): (f32, f32),
         left: f32,
         face: Type,
         p: &Palette,
         paint: &mut impl Paint,
-    ) {
+    ) -> Option<u64> {
         let red = p.tone(Tone::Trouble);
-        let w = face.size * 2.0;
-        for (i, &cpu) in lock.waiters().iter().enumerate() {
-            if x - w < left {
-                let rest = lock.waiting() as usize - i;
+        let w = face.size * 2.1;
+        let queue = scene.spinners(lock);
+        let spun = |since_ns: u64| scene.now_ns().saturating_sub(since_ns);
+        for (i, &(cpu, since_ns)) in queue.iter().enumerate() {
+            // The last place is for who finds none.
+            let rest = queue.len() - i;
+            if x - w * if rest > 1 { 2.0 } else { 1.0 } < left {
                 paint.text(&format!("+{rest}"), (x, y), Align::Right, face, red, 1.0);
                 break;
             }
-            x = self.cpu_tag(cpu, (x, y), face, red, true, p, paint);
+            let next = self.cpu_tag(cpu, (x, y), face, red, true, p, paint);
+            let bar = Rect::new(x - face.size * 1.85, y + face.size * 0.72, face.size * 1.85, 2.5);
+            paint.fill(Rect { w: bar.w * spun_share(spun(since_ns)), ..bar }, 1.0, red, 1.0);
+            x = next;
         }
+        queue.first().map(|&(_, since_ns)| spun(since_ns))
     }
 
     /// A CPU's number in a frame, its right edge at `at`; gives the place for the next one.
@@ -128,7 +145,7 @@ impl Stage {
     }
 
     pub(super) fn live_group(&self, scene: &Scene, group: &Group, p: &Palette, paint: &mut impl Paint) {
-        let Some(object) = hottest(scene, group) else { return };
+        let Some((id, object)) = hottest(scene, group) else { return };
         let t = self.layout.text;
         let r = group.rect;
         let y = r.centre().1;
@@ -170,9 +187,36 @@ impl Stage {
             right = self.cpu_tag(owner, (right, y), tags, p.ink_2, !group.lock, p, paint);
         }
         if object.waiting() > 0 {
-            let left = (right - tags.size * 6.5).max(text_x + t * 2.0);
-            self.waiters(object, right, y, left, tags, p, paint);
+            // What the name leaves, or what a tag and the number of the others need.
+            let whole = text_x + face.width(&group.class) + t * 0.5;
+            let left = whole.min(right - tags.size * 4.2).max(text_x + t * 2.0);
+            let queue = f32::from(object.waiting()) * tags.size * 2.1;
+            let times = tags.size * 5.0;
+            let timed = right - left >= queue.min(tags.size * 4.2) + times;
+            let stop = if timed { left + times } else { left };
+            let first = self.waiters(scene, id, (right, y), stop, tags, p, paint);
+            if let Some(ns) = first.filter(|_| timed) {
+                let at = (stop.max(right - queue) - t * 0.2, y);
+                paint.text(&words::span(ns as f64), at, Align::Right, tags, red, 1.0);
+            }
             right = left;
+        } else if let Some(moved) = object.transfer.filter(|m| m.at_ns + LATELY_NS > scene.now_ns()) {
+            // The price of its last move, in full where the name leaves room.
+            let short = words::span(moved.cost_ns.into());
+            let long = format!("{} {short}", moved.distance(scene.topology()).words());
+            let room = right - text_x - face.width(&group.class) - t * 1.8;
+            let text = [long, short].into_iter().find(|text| tags.width(text) <= room);
+            if let Some(text) = text {
+                let colour = price_tone(&moved, scene, p);
+                let w = tags.width(&text);
+                paint.text(&text, (right - t * 0.9, y), Align::Right, tags, colour, 1.0);
+                // An arrow into the owner's tag.
+                let tip = right - t * 0.1;
+                let back = |side: f32| (tip - t * 0.3, y + side * t * 0.25);
+                paint.line(&[(tip - t * 0.6, y), (tip, y)], colour, 1.0, 1.2);
+                paint.line(&[back(-1.0), (tip, y), back(1.0)], colour, 1.0, 1.2);
+                right -= w + t * 0.9;
+            }
         }
         let name = face.fit(&group.class, right - text_x - t * 0.3);
         let ink = if heat > 0.3 { red } else { p.ink_2 };
@@ -181,10 +225,23 @@ impl Stage {
 }
 
 /// The lock or line of a group that deserves attention: most waiters, then held, then hottest.
-pub(super) fn hottest<'a>(scene: &'a Scene, group: &Group) -> Option<&'a Object> {
+pub(super) fn hottest<'a>(scene: &'a Scene, group: &Group) -> Option<(ObjectId, &'a Object)> {
     let now = scene.now_ns();
     let key = |o: &Object| (o.waiting(), o.holder.is_some(), (o.hot(now, scene.half_ns()) * 1e6) as u64);
-    group.objects.iter().filter_map(|&id| scene.objects().get(id as usize)).max_by_key(|o| key(o))
+    let all = group.objects.iter().filter_map(|&id| Some((id, scene.objects().get(id as usize)?)));
+    all.max_by_key(|(_, o)| key(o))
+}
+
+/// How far the bar of a CPU that spins has grown, 0 to 1: a quarter for each power of ten from 10 ns to 100 µs, so that it
+/// grows visibly at once and still tells a long wait from a short one.
+pub(super) fn spun_share(ns: u64) -> f32 {
+    ((ns.max(10) as f32 / 10.0).log10() / 4.0).min(1.0)
+}
+
+/// Colour of a line's move by its distance: within a cache, or farther.
+pub(super) fn price_tone(moved: &Transfer, scene: &Scene, p: &Palette) -> Rgb {
+    let far = moved.distance(scene.topology()) >= Distance::Cache;
+    p.tone(if far { Tone::Trouble } else { Tone::Queued })
 }
 
 /// A CPU number as text without allocating.

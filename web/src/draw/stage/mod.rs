@@ -33,6 +33,12 @@ const FOLD_EVERY_MS: f64 = 250.0;
 const GLOW_MS: f32 = 450.0;
 /// Lines that glow at once.
 const GLOWS_MAX: usize = 24;
+/// While time stands, lines that moved within this time still show, ns: about as long as a few moves take.
+const FRESH_NS: u64 = 500;
+/// That many of them at most.
+const FRESH_MAX: usize = 4;
+/// How far their glow is gone.
+const FRESH_AGE: f32 = 0.2;
 /// Within this many pixels of a request the pointer hits it.
 const REACH: f32 = 7.0;
 
@@ -59,6 +65,8 @@ pub enum Direction {
 struct Glow {
     transfer: Transfer,
     age: f32,
+    /// Belongs to the picture at rest, and does not fade.
+    still: bool,
 }
 
 /// The stage.
@@ -170,7 +178,7 @@ impl Stage {
         self.jumps = jumps;
         self.wall_ms += dt_ms.clamp(0.0, 1_000.0);
         self.fold(scene, !playing || jumped);
-        self.glow(scene, dt_ms as f32, jumped);
+        let fades = self.glow(scene, dt_ms as f32, jumped, playing);
         self.pace(scene, dt_ms as f32, jumped);
         let live = scene.live_len();
         self.dense = live > if self.dense && playing { MARKS_AGAIN } else { MARKS_MAX };
@@ -181,7 +189,7 @@ impl Stage {
             return false;
         }
         self.move_sprites(scene, dt_ms as f32, jumped);
-        self.sprites.moving() || !self.glows.is_empty()
+        self.sprites.moving() || fades
     }
 
     /// How long ways may take: a part of the time that a request spends in one place, in screen time.
@@ -243,28 +251,32 @@ impl Stage {
         });
     }
 
-    fn glow(&mut self, scene: &Scene, dt_ms: f32, jumped: bool) {
-        for glow in &mut self.glows {
-            glow.age += dt_ms / GLOW_MS;
-        }
-        self.glows.retain(|g| g.age < 1.0);
+    /// Lines that moved since the last frame glow and fade. Once all have faded and time stands, those show that moved at
+    /// this very moment; with reduced motion these alone. True while something fades.
+    fn glow(&mut self, scene: &Scene, dt_ms: f32, jumped: bool, playing: bool) -> bool {
+        self.glows.retain_mut(|g| {
+            g.age += dt_ms / GLOW_MS;
+            g.age < 1.0 && !g.still
+        });
         let now = scene.now_ns();
         if jumped || self.last_transfer_ns > now {
             self.glows.clear();
             self.last_transfer_ns = now;
         }
-        if self.calm {
-            // Stepwise: what moved at this very moment shows, nothing fades.
-            self.glows.clear();
-            let fresh = scene.transfers().rev().take_while(|t| t.at_ns + 200 > now).take(4);
-            self.glows.extend(fresh.map(|&transfer| Glow { transfer, age: 0.2 }));
-            return;
-        }
-        let room = GLOWS_MAX - self.glows.len();
         let last = self.last_transfer_ns;
-        let fresh = scene.transfers().rev().take_while(|t| t.at_ns > last).take(room);
-        self.glows.extend(fresh.map(|&transfer| Glow { transfer, age: 0.0 }));
         self.last_transfer_ns = scene.transfers().next_back().map_or(last, |t| t.at_ns.max(last));
+        if !self.calm {
+            let room = GLOWS_MAX - self.glows.len();
+            let moved = scene.transfers().rev().take_while(|t| t.at_ns > last).take(room);
+            self.glows.extend(moved.map(|&transfer| Glow { transfer, age: 0.0, still: false }));
+            if playing || !self.glows.is_empty() {
+                return !self.glows.is_empty();
+            }
+        }
+        self.glows.clear();
+        let fresh = scene.transfers().rev().take_while(|t| t.at_ns + FRESH_NS > now).take(FRESH_MAX);
+        self.glows.extend(fresh.map(|&transfer| Glow { transfer, age: FRESH_AGE, still: true }));
+        false
     }
 
     fn fill_density(&mut self, scene: &Scene) {

@@ -6,6 +6,7 @@ use crate::draw::paint::{Align, Paint, Type};
 use crate::draw::palette::{Palette, Rgb};
 use crate::draw::svg::Svg;
 use crate::player::Player;
+use crate::words;
 use mqscope_core::cases::case;
 use mqscope_core::device::{DieWork, FlashView};
 use mqscope_core::scenario::DeviceConfig;
@@ -274,7 +275,11 @@ fn contention_is_painted_where_the_lock_stands() {
     let picture = paint(&stage, &p);
     let waiter = lock.waiters()[0].to_string();
     assert!(picture.texts.contains(&waiter), "CPU {waiter} waits for {}", p.topology().objects[id].name);
-    assert!(picture.texts.iter().any(|t| t == "spins"));
+    let since = p.scene().cpus()[usize::from(lock.waiters()[0])].spin.expect("it spins").since_ns;
+    let spins = format!("spins {}", words::span((p.now_ns() - since) as f64));
+    assert!(picture.texts.contains(&spins), "{spins} is not among {:?}", picture.texts);
+    let name = &p.topology().objects[id].name;
+    assert!(picture.texts.contains(name), "its lane says for which lock: {name}");
 }
 
 #[test]
@@ -290,8 +295,118 @@ fn moved_lines_glow_between_their_cpus_and_fade() {
         assert!(stage.glows.len() <= GLOWS_MAX);
     }
     assert!(curves > 0);
+    // At rest only those show that moved at this very moment.
     settle(&mut stage, &p);
-    assert_eq!(paint(&stage, &p).curves, 0);
+    let fresh: Vec<_> = p.scene().transfers().filter(|t| t.at_ns + FRESH_NS > p.now_ns()).collect();
+    assert_eq!(stage.glows.len(), fresh.len().min(FRESH_MAX));
+    assert!(stage.glows.iter().all(|g| fresh.contains(&&g.transfer)));
+}
+
+/// A player at a moment at which at least `waiters` CPUs spin for one lock, and that lock.
+fn crowd(scenario: mqscope_core::scenario::Scenario, from_ns: u64, waiters: u16) -> (Player, u32) {
+    let mut p = Player::new(scenario).expect("it can be played");
+    p.seek(from_ns);
+    while p.seeking().is_some() {
+        p.tick(0.0);
+    }
+    for _ in 0..20_000 {
+        p.step_event();
+        if let Some(id) = p.scene().objects().iter().position(|o| o.waiting() >= waiters) {
+            return (p, id as u32);
+        }
+    }
+    panic!("no {waiters} CPUs spin for one lock");
+}
+
+#[test]
+fn the_queue_of_a_lock_is_in_order_of_arrival_and_bars_grow_with_the_time_spun() {
+    let scenario = case("seed-000").expect("the case").sides().swap_remove(1).1;
+    let (mut p, lock) = crowd(scenario, 400_000, 2);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    settle(&mut stage, &p);
+    let queue = p.scene().spinners(lock);
+    assert!(queue.windows(2).all(|w| w[0].1 <= w[1].1), "{queue:?}");
+    assert_eq!(
+        queue.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(),
+        p.scene().objects()[lock as usize].waiters()
+    );
+    // The bar in the lane of the first is as long as its time says, and longer a moment later.
+    let (cpu, since_ns) = queue[0];
+    let lane = stage.layout().lane(cpu).expect("its lane").clone();
+    let red = Palette::LIGHT.tone(Tone::Trouble);
+    let bar = |stage: &Stage, p: &Player| {
+        let picture = paint(stage, p);
+        let here = |(r, c): &&(Rect, Rgb)| {
+            *c == red && r.h == 2.5 && r.x == lane.words.x && lane.rect.holds(r.x, r.y)
+        };
+        picture.filled.iter().find(here).map_or(0.0, |(r, _)| r.w)
+    };
+    let before = bar(&stage, &p);
+    let room = lane.words.w - stage.layout().text * 0.5;
+    let share = locks::spun_share(p.now_ns() - since_ns);
+    assert!((before - room * share).abs() < 0.1, "{before} of {room} is not {share}");
+    let now = p.now_ns();
+    let mut later = now;
+    while later < now + 400 {
+        let mut next = p.clone();
+        next.step_event();
+        if next.scene().cpus()[usize::from(cpu)].spin.is_none() {
+            break;
+        }
+        (later, p) = (next.now_ns(), next);
+    }
+    settle(&mut stage, &p);
+    assert!(later == now || bar(&stage, &p) > before, "the bar grows");
+}
+
+#[test]
+fn a_queue_of_many_cpus_names_the_first_and_counts_the_others_folded_ones_too() {
+    let mut scenario = case("seed-000").expect("the case").sides().swap_remove(1).1;
+    scenario.devices[0].scheduler = "mq-deadline".into();
+    if let mqscope_core::workload::Workload::Jobs(jobs) = &mut scenario.workload {
+        let all = jobs[0].numjobs;
+        jobs.iter_mut().for_each(|j| j.numjobs = 72 / all.max(1) * all.max(1));
+    }
+    let (p, lock) = crowd(scenario, 100_000, 14);
+    let queue = p.scene().spinners(lock);
+    assert_eq!(queue.len(), usize::from(p.scene().objects()[lock as usize].waiting()));
+    for (w, h) in [(1_200.0, 620.0), (1_900.0, 900.0), (320.0, 640.0)] {
+        let mut stage = Stage::new(p.topology(), w, h);
+        settle(&mut stage, &p);
+        let picture = paint(&stage, &p);
+        let name = &p.topology().objects[lock as usize].name;
+        if w > 320.0 {
+            assert!(picture.texts.contains(&queue[0].0.to_string()));
+            let rest = picture.texts.iter().filter_map(|t| t.strip_prefix('+')?.parse::<usize>().ok());
+            assert!(rest.max().is_some_and(|n| n < queue.len()), "{name}: {:?}", picture.texts);
+        }
+        let hidden =
+            queue.iter().filter(|(cpu, _)| stage.layout().lane(*cpu).is_none_or(|l| l.row != Row::Cpu(*cpu)));
+        if hidden.count() > 0 {
+            assert!(picture.texts.iter().any(|t| t.ends_with(" spin")), "{:?}", picture.texts);
+        }
+    }
+}
+
+#[test]
+fn a_moved_line_has_its_price_where_it_moves_and_where_it_stands() {
+    let mut p = player("seed-000", 1, 400_000);
+    let mut stage = Stage::new(p.topology(), 1_200.0, 620.0);
+    let (mut arcs, mut rows) = (0, 0);
+    for _ in 0..60 {
+        p.step_event();
+        settle(&mut stage, &p);
+        let picture = paint(&stage, &p);
+        let prices: Vec<String> =
+            stage.glows.iter().map(|g| words::span(g.transfer.cost_ns.into())).collect();
+        arcs += usize::from(prices.iter().any(|price| picture.texts.contains(price)));
+        let standing = p.scene().objects().iter().filter_map(|o| o.transfer);
+        let full = standing
+            .map(|m| format!("{} {}", m.distance(p.topology()).words(), words::span(m.cost_ns.into())))
+            .any(|words| picture.texts.contains(&words));
+        rows += usize::from(full);
+    }
+    assert!(arcs > 10 && rows > 10, "{arcs} moments with a price at an arc, {rows} with one at its line");
 }
 
 #[test]
