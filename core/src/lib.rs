@@ -20,7 +20,9 @@ pub mod scenario;
 pub mod sched;
 mod setup;
 mod sim;
+mod spare;
 pub mod topology;
 pub mod workload;
 
 pub use sim::Sim;
+pub use spare::Spare;

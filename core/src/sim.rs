@@ -58,6 +58,8 @@ pub struct Sim {
     pub(crate) stats: Stats,
     pub(crate) log: Log,
     pub(crate) checks: Checks,
+    /// What a twin is spared; empty in every run that a scenario asks for.
+    pub(crate) spared: Vec<crate::Spare>,
     pub(crate) outbox: crate::device::Outbox,
     pub(crate) sched_out: crate::sched::Out,
     pub(crate) topology: Arc<Topology>,
@@ -228,8 +230,18 @@ impl Sim {
 
     /// Changes policy from now on; requests under way keep what was decided for them. All hctxs with work are run, as when a
     /// quiesced queue starts again: by the old rules another hctx may have been due to fetch what the new rules leave to this
-    /// one.
+    /// one. Rules that are in force already change nothing.
     pub fn set_knobs(&mut self, knobs: Knobs) {
+        if knobs == self.knobs {
+            return;
+        }
+        self.set_knobs_alone(knobs);
+        self.kick_hctxs();
+    }
+
+    /// The same for rules by which no hctx has another duty than before, such as the length of a plug or of a delay: no
+    /// hctx is run for them, so that nothing but the rule is different.
+    pub fn set_knobs_alone(&mut self, knobs: Knobs) {
         if !knobs.dispatch_busy {
             for hctx in &mut self.hctxs {
                 hctx.dispatch_busy = 0; // nothing would ever lower it
@@ -237,7 +249,6 @@ impl Sim {
         }
         self.knobs = knobs;
         self.stats.iostat_rules = IostatRules::new(&self.knobs, self.scenario.hz);
-        self.kick_hctxs();
     }
 
     /// Changes a cost of the machine from now on, ns; false if no cost is called so. For questions of the kind: what if it

@@ -3,6 +3,7 @@
 //! Components read signals and call actions; only this file touches a player. The players live in one place that is
 //! no signal, and once a frame a small [`Frame`] is published. Nothing is scheduled while nothing moves.
 
+mod ask;
 mod edit;
 mod frames;
 mod keep;
@@ -17,7 +18,7 @@ use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
 use crate::scene::Spot;
 use crate::twins::Account;
-use crate::why::Question;
+use crate::why::{Question, Subject};
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
 use leptos::prelude::*;
 use mqscope_core::event::RqId;
@@ -86,6 +87,8 @@ pub struct Session {
     left: RwSignal<Vec<(Config, View)>>,
     /// What the selected request's latency would have been without one cause, as far as it is known.
     pub why: RwSignal<Option<Question>>,
+    /// The lock, CPU or point that is asked about.
+    pub asked: RwSignal<Option<Subject>>,
     /// The reader wants less motion: nothing plays by itself.
     calm: Signal<bool>,
     local: StoredValue<Rc<RefCell<Local>>, LocalStorage>,
@@ -101,6 +104,7 @@ struct Local {
     twin_due: bool,
     twin: Option<TwinRun>,
     run_timer: bool,
+    asking: ask::Asking,
     /// The run on the stage is not known to its end yet.
     unexplored: bool,
     link_timer: bool,
@@ -154,6 +158,7 @@ impl Session {
             twins: RwSignal::new(None),
             why: RwSignal::new(None),
             left: RwSignal::new(Vec::new()),
+            asked: RwSignal::new(None),
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
@@ -397,6 +402,7 @@ impl Session {
     pub fn select(&self, rq: Option<RqId>) {
         self.selected.set(rq);
         self.why.set(None);
+        self.with_local(|l| l.asking.drop_inquiry());
         self.moved();
     }
 

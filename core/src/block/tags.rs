@@ -53,7 +53,7 @@ impl Sim {
         if shared && !std::mem::replace(&mut self.queues[q].active, true) {
             self.tags[t].add_user();
         }
-        if !self.may_queue(t, &self.queues[q]) {
+        if !self.may_queue(t, &self.queues[q]) && !self.has_spare_tags(t) {
             return None;
         }
         let tag = self.take_tag(c, t, u32::MAX)?;
@@ -73,6 +73,8 @@ impl Sim {
                 self.touch(c, line + word);
                 Some(tag)
             }
+            // One that is in no word, so that whoever looks at the bitmap still finds it full.
+            None if self.has_spare_tags(t) => Some(self.tags[t].depth),
             None => {
                 for word in 0..self.tags[t].words.len() as u32 {
                     if self.knobs.tag_scan_locks {
@@ -305,7 +307,7 @@ impl Sim {
     /// this keeps.
     pub(super) fn release(&mut self, c: usize, t: usize, tag: u32, kept: Invariant) {
         self.tags_change(c);
-        if self.checks.breaks(kept) {
+        if self.checks.breaks(kept) || tag >= self.tags[t].depth {
             return;
         }
         let line = self.tags[t].word_line + (tag >> self.tags[t].shift);

@@ -23,6 +23,7 @@ pub use view::{AdapterView, DeviceView, DieWork, FlashView, MemberView};
 use crate::engine::agenda::Timed;
 use crate::event::{Flags, Kind, Op, QueueId, Stage};
 use crate::sim::Sim;
+use crate::spare::Spare;
 
 /// A command as the device sees it.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -150,7 +151,10 @@ impl Sim {
             bytes: r.sectors * 512,
             seed: self.seed,
         };
-        let device = queue.device;
+        let mut device = queue.device;
+        if self.rq_is_spared(rq, Spare::OwnDevice) {
+            device = self.own_device(device);
+        }
         let at = self.now + self.cpus[c].debt;
         let mut out = std::mem::take(&mut self.outbox);
         self.devices[device as usize].model().submit(at, command, &mut out);

@@ -11,6 +11,7 @@ use super::{Costs, Mode};
 use crate::check::Invariant;
 use crate::event::{CpuId, Kind, ObjectId};
 use crate::sim::Sim;
+use crate::spare::Spare;
 use std::collections::VecDeque;
 
 /// No CPU: a lock without holder, a line never touched.
@@ -115,6 +116,9 @@ impl Sim {
 
     /// Reads a shared line: free while this CPU's copy is valid, else it is fetched from the last writer.
     pub(crate) fn read(&mut self, c: usize, id: ObjectId) {
+        if self.is_spared(Spare::Object(id)) {
+            return;
+        }
         let mine = 1u128 << c;
         let object = &mut self.objects.all[id as usize];
         if object.copies & mine != 0 {
@@ -142,6 +146,9 @@ impl Sim {
 
     /// Takes a line to change it, which takes `local` ns once it is here.
     fn take_line(&mut self, c: usize, id: ObjectId, local: u64) {
+        if self.is_spared(Spare::Object(id)) {
+            return self.charge_long(c, local);
+        }
         let (me, mine) = (c as CpuId, 1u128 << c);
         let at = self.now + self.cpus[c].debt;
         let object = &mut self.objects.all[id as usize];
@@ -178,6 +185,9 @@ impl Sim {
 
     /// Fetches `lines` lines that only one CPU works on at a time, so that there is no queue for them.
     pub(crate) fn fetch_lines(&mut self, c: usize, id: ObjectId, from: CpuId, lines: u32) {
+        if self.is_spared(Spare::Object(id)) {
+            return;
+        }
         self.objects.all[id as usize].count += u64::from(lines);
         let transfer = self.objects.transfer(from, c as CpuId) * lines;
         self.fetched(c, id, from, transfer, 0);
@@ -197,18 +207,24 @@ impl Sim {
 
     /// Whether somebody holds a lock, as a trylock finds out.
     pub(crate) fn is_locked(&self, id: ObjectId) -> bool {
-        self.objects.all[id as usize].holder != NO_CPU
+        self.objects.all[id as usize].holder != NO_CPU && !self.is_spared(Spare::Object(id))
     }
 
     /// Whether a lock is the one of a queue on the legacy path. It is not broken on purpose: two CPUs in `request_fn` would
     /// hand one request over twice, and a kernel would not survive that either.
-    fn is_legacy_lock(&self, id: ObjectId) -> bool {
+    pub(crate) fn is_legacy_lock(&self, id: ObjectId) -> bool {
         self.queues.iter().any(|q| q.legacy.is_some() && q.queue_lock == id)
     }
 
     /// Tries to take a lock. False: `c` now spins and is resumed by the hand-over.
     pub(crate) fn lock(&mut self, c: usize, id: ObjectId) -> bool {
         let me = c as CpuId;
+        if self.is_spared(Spare::Object(id)) {
+            self.cpus[c].locks_held += 1;
+            self.charge(c, self.costs.spinlock_local);
+            self.emit(c, Kind::LockAcquire { lock: id, wait_ns: 0, transfer_ns: 0, from: me });
+            return true;
+        }
         let breakable = self.checks.is_armed(Invariant::OneHolder) && !self.is_legacy_lock(id);
         let object = &mut self.objects.all[id as usize];
         object.count += 1;
@@ -247,7 +263,9 @@ impl Sim {
     /// The release of a lock that was granted to somebody else in the meantime: nobody is handed anything.
     #[cold]
     fn unlock_by_stranger(&mut self, c: usize, id: ObjectId) {
-        self.check_release(c, id);
+        if !self.is_spared(Spare::Object(id)) {
+            self.check_release(c, id);
+        }
         let held_ns = (self.now + self.cpus[c].debt).saturating_sub(self.objects.all[id as usize].since_ns);
         self.cpus[c].locks_held -= 1;
         self.emit(c, Kind::LockRelease { lock: id, held_ns });

@@ -205,6 +205,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Sim, ScenarioError> {
         stats,
         log: Log::default(),
         checks: Checks::new(&scenario.break_invariants),
+        spared: Vec::new(),
         outbox: Default::default(),
         sched_out: Default::default(),
         topology: Arc::new(b.topology),

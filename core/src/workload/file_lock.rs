@@ -8,6 +8,7 @@ use crate::event::{Kind, ObjectId, Op, Sleep};
 use crate::host::{Flow, Frame};
 use crate::kernel::DioLock;
 use crate::sim::Sim;
+use crate::spare::Spare;
 use crate::workload::Engine;
 use std::collections::VecDeque;
 
@@ -97,8 +98,10 @@ impl Sim {
             0 => {
                 self.touch(c, object);
                 self.tasks[t].file.since_ns = self.now;
+                let spared = self.is_spared(Spare::Object(object));
+                let exclusive = exclusive && !spared;
                 let l = &mut self.file_locks[lock as usize];
-                if l.queue.is_empty() && !l.writer && (l.readers == 0 || !exclusive) {
+                if spared || l.queue.is_empty() && !l.writer && (l.readers == 0 || !exclusive) {
                     l.writer = exclusive;
                     l.readers += u32::from(!exclusive);
                     self.tasks[t].file.holds = Some((lock, exclusive));

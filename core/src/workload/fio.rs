@@ -5,6 +5,7 @@ use crate::engine::rng::{self, Purpose};
 use crate::event::{Kind, Op, Sleep};
 use crate::host::{Flow, Frame, Mode};
 use crate::sim::Sim;
+use crate::spare::Spare;
 use crate::workload::place::Wanted;
 use crate::workload::{Amount, Engine, JobSpec, Pattern, Trim, Workload};
 use std::sync::Arc;
@@ -101,7 +102,9 @@ impl Sim {
                     return Flow::Call(frame(pc::WAIT), completion);
                 }
                 let p = &self.tasks[t];
-                let wants = job.iodepth_batch_complete_min.min(p.in_flight);
+                let at_once = self.is_spared(Spare::Batch(t as u16));
+                let least = if at_once { 1 } else { job.iodepth_batch_complete_min };
+                let wants = least.min(p.in_flight);
                 if (p.ring.len() as u32) < wants {
                     // A plug that is still open is flushed as the task goes to sleep.
                     if !p.plug.list.is_empty() || !p.plug.cached.is_empty() {

@@ -46,6 +46,11 @@ pub fn height(rows: usize) -> f32 {
     rows.max(1) as f32 * (ROW + GAP) - GAP
 }
 
+/// The row at a height, CSS pixels from the top.
+pub fn row_at(rows: &[StripRow], y: f32) -> Option<&StripRow> {
+    rows.get((y.max(0.0) / (ROW + GAP)) as usize)
+}
+
 /// How a mode looks: colour, opacity, and every how many pixels a line of the ground crosses it, so that it can be told
 /// without its colour.
 fn look(mode: Mode, p: &Palette) -> (Rgb, f32, Option<f32>) {

@@ -1,7 +1,7 @@
 //! Charts of both policies, each with a table of the same numbers: what happened over time, and latencies.
 
 use super::control::{Choice, state, text};
-use super::picture::{Easel, Fold, Picture};
+use super::picture::{Easel, Fold, Picture, Press};
 use super::table::{Cell, Row, Rows};
 use crate::chart::{Chart, LEFT, Line, Pixels, RIGHT, Scale};
 use crate::config::Side;
@@ -9,6 +9,7 @@ use crate::draw::paint::Rect;
 use crate::draw::plots::{self, PhaseList};
 use crate::numbers::Numbers;
 use crate::session::Session;
+use crate::why::{Slowest, Subject};
 use crate::words::{self, Say};
 use leptos::prelude::*;
 use mqscope_core::report::{Heat, PERCENTILES, Phases, Report, Series};
@@ -112,9 +113,30 @@ fn OverTime() -> impl IntoView {
         (session.frame.get().now_ns as f64 / end as f64).min(1.0)
     });
     let head = text(move || format!("calc({LEFT}rem + (100% - {}rem) * {:.4})", LEFT + RIGHT, share.get()));
+    let ask = Callback::new(move |point: u32| {
+        let width = both()[session.side.get_untracked().index()].as_ref().map_or(0, |n| point_ns(&n.report));
+        let from_ns = u64::from(point) * width;
+        if width > 0 {
+            session.ask(Subject::Point { from_ns, to_ns: from_ns + width, slowest: Slowest::Sought });
+        }
+    });
+    let press = Callback::new(move |at: Press| {
+        let plot = (at.width - (LEFT + RIGHT) * at.rem).max(1.0);
+        let ns = ((at.x - LEFT * at.rem) / plot).clamp(0.0, 1.0) * end.get_untracked() as f64;
+        let width = both()[session.side.get_untracked().index()].as_ref().map_or(0, |n| point_ns(&n.report));
+        ask.run((ns as u64).checked_div(width).unwrap_or(0) as u32);
+    });
     let open = RwSignal::new(false);
     let rows = Signal::derive(move || {
-        if open.get() { point_rows(&lines.get(), words::span, OVER[chosen.get()].say) } else { Vec::new() }
+        if !open.get() {
+            return Vec::new();
+        }
+        let width = both().iter().flatten().map(|n| point_ns(&n.report)).max().unwrap_or(0).max(1);
+        let mut rows = point_rows(&lines.get(), words::span, OVER[chosen.get()].say);
+        for (row, x) in rows.iter_mut().zip(xs(&lines.get())) {
+            row.cells[0].rq = Some((x / width as f64) as u32);
+        }
+        rows
     });
     view! {
         <Figure
@@ -127,8 +149,10 @@ fn OverTime() -> impl IntoView {
             lines=state(|| true)
             playhead=head
             open
-            head=text(|| two_sided("Time"))
+            head=text(|| two_sided("Time, press to ask why"))
             rows
+            press
+            ask
         />
     }
 }
@@ -232,9 +256,23 @@ fn Figure(
     head: Signal<String>,
     /// Its rows.
     rows: Signal<Vec<Row>>,
+    /// What pressing the picture does.
+    #[prop(optional)]
+    press: Option<Callback<Press>>,
+    /// What pressing the head of a row does.
+    #[prop(optional)]
+    ask: Option<Callback<u32>>,
 ) -> impl IntoView {
     let options = options.iter().enumerate().map(|(i, o)| (i.to_string(), String::from(*o))).collect();
     let on = Callback::new(move |i: String| chosen.set(i.parse().unwrap_or_default()));
+    let picture = match press {
+        Some(press) => view! { <Picture class="chart-canvas" label draw press /> },
+        None => view! { <Picture class="chart-canvas" label draw /> },
+    };
+    let body = match ask {
+        Some(ask) => view! { <Rows rows on_request=ask /> },
+        None => view! { <Rows rows /> },
+    };
     view! {
         <figure class="panel chart">
             <figcaption>
@@ -247,14 +285,14 @@ fn Figure(
                 </span>
             </figcaption>
             <div class="chart-box">
-                <Picture class="chart-canvas" label draw />
+                {picture}
                 {playhead.map(|at| view! { <div class="playhead" aria-hidden="true" style:left=at></div> })}
             </div>
             <Fold summary="The same as a table" open>
                 <div class="scroll" tabindex="0" role="group" aria-label=format!("Table: {}", name.to_lowercase())>
                     <table>
                         <thead inner_html=head></thead>
-                        <Rows rows />
+                        {body}
                     </table>
                 </div>
             </Fold>
@@ -301,15 +339,26 @@ fn percent(p: &f64) -> String {
     }
 }
 
+/// Buckets that are over, and how many of them make a point.
+fn joined(report: &Report) -> (usize, usize) {
+    let series = &report.series;
+    let whole = (report.end_ns.checked_div(series.bucket_ns).unwrap_or(0) as usize).min(series.ios.len());
+    (whole, whole.div_ceil(POINTS_MAX).max(1))
+}
+
+/// Time that a point stands for, ns.
+fn point_ns(report: &Report) -> u64 {
+    report.series.bucket_ns * joined(report).1 as u64
+}
+
 /// A value over time: buckets that are over, joined to at most [`POINTS_MAX`] points.
 fn line(report: &Report, value: fn(&Series, Range<usize>) -> f64) -> Vec<(f64, f64)> {
     let series = &report.series;
     if series.bucket_ns == 0 {
         return Vec::new();
     }
-    let whole = ((report.end_ns / series.bucket_ns) as usize).min(series.ios.len());
-    let joined = whole.div_ceil(POINTS_MAX).max(1);
-    let width = (series.bucket_ns * joined as u64) as f64;
+    let (whole, joined) = joined(report);
+    let width = point_ns(report) as f64;
     let point = |i: usize| ((i as f64 + 0.5) * width, value(series, i * joined..(i + 1) * joined));
     (0..whole / joined).map(point).filter(|(_, y)| y.is_finite()).collect()
 }
@@ -350,15 +399,21 @@ fn two_sided(head: &str) -> String {
 }
 
 /// The points of both lines, side by side by their x.
-fn point_rows([a, b]: &[Vec<(f64, f64)>; 2], say_x: Say, say_y: Say) -> Vec<Row> {
-    let mut xs: Vec<f64> = a.iter().chain(b).map(|p| p.0).collect();
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
+fn point_rows(lines: &[Vec<(f64, f64)>; 2], say_x: Say, say_y: Say) -> Vec<Row> {
+    let [a, b] = lines;
     let at = |line: &[(f64, f64)], x: f64| {
         line.iter().find(|p| p.0 == x).map_or_else(|| String::from("–"), |p| say_y(p.1))
     };
     let row = |x: f64| Row::by_content(vec![Cell::head(say_x(x)), Cell::num(at(a, x)), Cell::num(at(b, x))]);
-    xs.into_iter().map(row).collect()
+    xs(lines).into_iter().map(row).collect()
+}
+
+/// Where both lines have points, in order.
+fn xs([a, b]: &[Vec<(f64, f64)>; 2]) -> Vec<f64> {
+    let mut xs: Vec<f64> = a.iter().chain(b).map(|p| p.0).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    xs
 }
 
 fn phase_rows(both: &Both) -> Vec<Row> {

@@ -1,12 +1,14 @@
 //! Locks and shared lines by the time lost on them, both policies side by side.
 
 use super::control::state;
-use super::table::{Cell, Row, Rows};
+use super::table::{Cell, Row, Rows, key};
 use crate::numbers::Numbers;
 use crate::session::Session;
+use crate::why::Subject;
 use crate::words::{self, Say};
 use leptos::prelude::*;
 use mqscope_core::report::ObjectReport;
+use mqscope_core::topology::Object;
 use std::sync::Arc;
 
 /// A class of objects in both runs.
@@ -68,16 +70,26 @@ pub fn Contention() -> impl IntoView {
         let [a, b] = [of(&sides[0]), of(&sides[1])];
         join([(&a.0, a.1), (&b.0, b.1)]).iter().map(cells).collect::<Vec<_>>()
     });
+    let why = Callback::new(move |class: u32| {
+        let of = |o: &Object| class_key(&o.class) == class;
+        let id = session.with_player(|p| p.topology().objects.iter().position(of)).flatten();
+        match id {
+            Some(id) => session.ask(Subject::Class(id as u32)),
+            None => {
+                session.notify("The policy on the stage has no such lock or line; bring the other one up.")
+            }
+        }
+    });
     view! {
         <section class="panel contention" id="contention" aria-labelledby="contention-title">
             <div class="panel-head">
                 <h2 id="contention-title">"Locks and shared lines"</h2>
-                <p class="panel-note">"By CPU time lost on them"</p>
+                <p class="panel-note">"By CPU time lost on them; press a name to ask who holds it and who waits"</p>
             </div>
             <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines">
                 <table>
                     <thead inner_html=HEAD></thead>
-                    <Rows rows=Signal::derive(move || rows.get()) />
+                    <Rows rows=Signal::derive(move || rows.get()) on_request=why />
                 </table>
             </div>
             <p class="empty" hidden=state(move || !rows.read().is_empty())>"No numbers yet."</p>
@@ -90,6 +102,11 @@ const HEAD: &str = "<tr><th scope=col rowspan=2>Object</th><th scope=colgroup co
     <th scope=colgroup colspan=2>mean wait</th></tr><tr><th scope=col class=num>A</th><th scope=col class=num>B</th>\
     <th scope=col class=num>A</th><th scope=col class=num>B</th><th scope=col class=num>A</th><th scope=col class=num>B</th>\
     <th scope=col class=num>A</th><th scope=col class=num>B</th></tr>";
+
+/// A class as a number that is the same in both runs.
+fn class_key(class: &str) -> u32 {
+    key(class) as u32
+}
 
 /// A class as a row of the table.
 fn cells(joined: &Joined) -> Row {
@@ -104,7 +121,8 @@ fn cells(joined: &Joined) -> Row {
         1 => joined.kind.clone(),
         n => format!("{n} × {}", joined.kind),
     };
-    let mut cells = vec![Cell { class: "code", note, ..Cell::head(&joined.class) }];
+    let rq = Some(class_key(&joined.class));
+    let mut cells = vec![Cell { class: "code", note, rq, ..Cell::head(&joined.class) }];
     for (f, say) in COLUMNS {
         let side = |side: &Option<Cells>| side.as_ref().map_or_else(|| String::from("–"), |c| say(f(c)));
         cells.extend(joined.sides.iter().map(|s| Cell::num(side(s))));

@@ -1,11 +1,12 @@
 //! What the CPUs spend their time on: a strip for each over the last window, and the same as a table.
 
 use super::control::{in_view, text};
-use super::picture::{Easel, Fold, Picture};
+use super::picture::{Easel, Fold, Picture, Press};
 use super::table::{Cell, Row, Rows};
 use crate::draw::strips::{self, StripRow};
 use crate::player::{Mode, Strip};
 use crate::session::{Reader, Session};
+use crate::why::Subject;
 use crate::words;
 use leptos::html;
 use leptos::prelude::*;
@@ -62,9 +63,19 @@ pub fn Cpus() -> impl IntoView {
         }
         seen.with(|s| s.strips.iter().map(row).collect::<Vec<_>>())
     });
+    let why = Callback::new(move |cpu: u32| session.ask(Subject::Cpu(cpu as u16)));
+    // A strip that several CPUs share has no one to ask.
+    let press = Callback::new(move |at: Press| {
+        let label =
+            seen.with_untracked(|s| strips::row_at(&s.rows, at.y as f32).map(|r| r.label.parse::<u16>()));
+        if let Some(Ok(cpu)) = label {
+            session.ask(Subject::Cpu(cpu));
+        }
+    });
     let head: String =
         Mode::ALL.iter().map(|m| format!("<th scope=col class=num>{}</th>", m.word())).collect();
-    let head = format!("<tr><th scope=col>CPU</th>{head}<th scope=col class=num>idle</th></tr>");
+    let head =
+        format!("<tr><th scope=col>CPU, press to ask why</th>{head}<th scope=col class=num>idle</th></tr>");
     let legend: String = Mode::ALL
         .iter()
         .map(|m| {
@@ -84,19 +95,20 @@ pub fn Cpus() -> impl IntoView {
                     label=text(move || {
                         format!(
                             "A strip for each of {} CPUs or groups of them: shares of time over the last window, \
-                             newest at the right. The table below has the numbers.",
+                             newest at the right. The table below has the numbers, and asks a CPU why.",
                             seen.read().rows.len(),
                         )
                     })
                     height=height
                     draw=Callback::new(draw)
+                    press
                 />
             <ul class="legend" aria-label="What the fills mean" inner_html=legend></ul>
             <Fold summary="The same as a table" open>
                 <div class="scroll" tabindex="0" role="group" aria-label="Table of CPU time">
                     <table>
                         <thead inner_html=head></thead>
-                        <Rows rows=table />
+                        <Rows rows=table on_request=why />
                     </table>
                 </div>
             </Fold>
@@ -108,7 +120,8 @@ pub fn Cpus() -> impl IntoView {
 fn row(strip: &Strip) -> Row {
     let percent = |share: f32| Cell::num(words::percent(f64::from(share)));
     let busy: f32 = strip.mean.iter().sum();
-    let mut cells = vec![Cell::head(strip.cpu.to_string())];
+    let name = strip.cpu.to_string();
+    let mut cells = vec![Cell { rq: Some(strip.cpu.into()), ..Cell::head(name) }];
     cells.extend(strip.mean.iter().map(|share| percent(*share)));
     cells.push(percent((1.0 - busy).max(0.0)));
     Row::by_content(cells)

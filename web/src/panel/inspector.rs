@@ -1,11 +1,10 @@
 //! One request: where it has been, how long, what it waits for.
 
-use super::control::{Button, act, state, text};
+use super::control::{Button, act, text};
 use super::icon::Shape;
-use super::table::{Cell, Row, Rows};
+use super::why::{Answer, WhatIf};
 use crate::scene::{NEVER, NONE, Request, StoryKind, StoryLine};
 use crate::session::Session;
-use crate::why::{Question, Without};
 use crate::words;
 use leptos::prelude::*;
 use mqscope_core::event::Op;
@@ -57,63 +56,11 @@ pub fn Inspector() -> impl IntoView {
                     {deselect}
                 </span>
             </div>
+            <Answer />
             {body}
             <WhatIf />
         </section>
     }
-}
-
-/// What its latency would have been without one cause.
-#[component]
-fn WhatIf() -> impl IntoView {
-    let session = Session::here();
-    let nothing = state(move || session.selected.get().is_none());
-    let note = text(move || match session.why.get() {
-        None => String::from(
-            "Runs the moment again, each time with one cause taken away just before this request arrives.",
-        ),
-        Some(q) => match (q.lat_ns(), q.answered()) {
-            (Some(ns), true) => format!("As it is, the application waits {}.", words::span(ns as f64)),
-            (Some(ns), false) => {
-                format!("As it is, the application waits {}; more twins run.", words::span(ns as f64))
-            }
-            (None, true) => String::from("It does not come to its end within what a twin may take."),
-            (None, false) => String::from("The first twin runs."),
-        },
-    });
-    let rows = Signal::derive(move || session.why.get().map(|q| what_if_rows(&q)).unwrap_or_default());
-    view! {
-        <div class="what-if" hidden=nothing>
-            <div class="panel-head">
-                <h3>"What if"</h3>
-                <Button class="quiet" on=act(move || session.ask_why()) words=String::from("Ask the twin") keys="w" />
-            </div>
-            <p class="panel-note">{note}</p>
-            <table class="what-if-table" aria-label="Latency without one cause">
-                <Rows rows />
-            </table>
-        </div>
-    }
-}
-
-/// The causes whose absence would have changed something, what helps most first.
-fn what_if_rows(question: &Question) -> Vec<Row> {
-    let Some(lat_ns) = question.lat_ns().map(|ns| ns as f64) else { return Vec::new() };
-    let mut others: Vec<_> = question.answers.iter().skip(1).collect();
-    others.sort_by_key(|w| w.lat_ns.unwrap_or(u64::MAX));
-    let row = |w: &&Without| {
-        let (value, change) = match w.lat_ns {
-            Some(ns) if ns as f64 == lat_ns => (words::span(lat_ns), String::from("no change")),
-            Some(ns) => (words::span(ns as f64), words::change(lat_ns, ns as f64).unwrap_or_default()),
-            None => (String::from("–"), String::from("not known")),
-        };
-        Row::by_content(vec![
-            Cell::head(format!("if {}", w.cause.words())),
-            Cell::num(value),
-            Cell::num(change),
-        ])
-    };
-    others.iter().map(row).collect()
 }
 
 const NONE_YET: &str = "Click a request on the stage, or press n, to see where it has been, how long it took and what it \

@@ -31,6 +31,7 @@ mod timeline;
 mod tour;
 mod transport;
 mod twins;
+mod why;
 mod workload;
 
 pub use cases::Cases;

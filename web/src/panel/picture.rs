@@ -33,6 +33,19 @@ impl Easel {
     }
 }
 
+/// Where a picture was pressed, CSS pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Press {
+    /// From the left.
+    pub x: f64,
+    /// From the top.
+    pub y: f64,
+    /// Width of the picture.
+    pub width: f64,
+    /// The page's text size.
+    pub rem: f64,
+}
+
 /// The page's text size, CSS pixels.
 fn root_size() -> f64 {
     let root = document().document_element();
@@ -53,6 +66,9 @@ pub(super) fn Picture(
     height: Option<Signal<f64>>,
     /// Paints it.
     draw: Callback<Easel>,
+    /// What pressing it does; a table does the same for who has no pointer.
+    #[prop(optional)]
+    press: Option<Callback<Press>>,
 ) -> impl IntoView {
     let node: NodeRef<Div> = NodeRef::new();
     let canvas: NodeRef<Canvas> = NodeRef::new();
@@ -87,7 +103,18 @@ pub(super) fn Picture(
     let style = move || height.map(|h| format!("height:{}px", h.get()));
     view! {
         <div class=class node_ref=node style=Signal::derive(move || style().unwrap_or_default())>
-            <canvas node_ref=canvas role="img" aria-label=label></canvas>
+            <canvas
+                node_ref=canvas
+                class:pressed=press.is_some()
+                role="img"
+                aria-label=label
+                on:click=move |e| {
+                    if let Some(press) = press {
+                        let (x, y) = (f64::from(e.offset_x()), f64::from(e.offset_y()));
+                        press.run(Press { x, y, width: size.get_untracked().0, rem: root_size() });
+                    }
+                }
+            ></canvas>
         </div>
     }
 }

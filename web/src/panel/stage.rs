@@ -1,6 +1,6 @@
 //! The stage: the picture, what stands in it for keyboards and screen readers, and what the marks mean.
 
-use super::control::{Switch, text};
+use super::control::{Button, Switch, act, state, text};
 use super::table::{Item, List, key};
 use crate::app::{Calm, Dark};
 use crate::config::Side;
@@ -10,6 +10,7 @@ use crate::draw::palette::Palette;
 use crate::draw::stage::Hit;
 use crate::now;
 use crate::session::{Painter, Session};
+use crate::why::Subject;
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 use leptos_use::{use_intersection_observer, use_resize_observer};
@@ -141,6 +142,11 @@ pub fn Stage(children: Children) -> impl IntoView {
             format!("<li><i class=\"sample {class}\" aria-hidden=\"true\"></i>{words}</li>")
         })
         .collect();
+    let why = act(move || {
+        if let Some(subject) = part.with_untracked(|p| p.as_ref().and_then(|p| subject(&p.id))) {
+            session.ask(subject);
+        }
+    });
     let both = move || session.both.get().then(|| view! { <Twin /> });
     let switch = Callback::new(move |on| session.set_both(on));
     view! {
@@ -167,9 +173,21 @@ pub fn Stage(children: Children) -> impl IntoView {
             {children()}
             <div class="stage-words">
                 <p class="stage-part">{part_text}</p>
+                <span hidden=state(move || part.read().as_ref().is_none_or(|p| subject(&p.id).is_none()))>
+                    <Button class="quiet" on=why words=String::from("Ask why") />
+                </span>
             </div>
             <ul class="legend" aria-label="What the marks mean" inner_html=legend></ul>
         </section>
+    }
+}
+
+/// What can be asked of a part besides the requests in it.
+fn subject(id: &BoxId) -> Option<Subject> {
+    match *id {
+        BoxId::Cpu(cpu) => Some(Subject::Cpu(cpu)),
+        BoxId::Object(id) => Some(Subject::Object(id)),
+        _ => None,
     }
 }
 
@@ -258,8 +276,10 @@ fn Parts(boxes: RwSignal<Vec<LayoutBox>>, part: RwSignal<Option<LayoutBox>>) -> 
                     }
                     on:click=move |_| {
                         let first = session.with_player(|p| now::first_in(p.scene(), &id)).flatten();
-                        if first.is_some() {
-                            session.select(first);
+                        match (first, subject(&id)) {
+                            (Some(_), _) => session.select(first),
+                            (None, Some(subject)) => session.ask(subject),
+                            (None, None) => {}
                         }
                     }
                 ></button>
@@ -275,7 +295,7 @@ fn Parts(boxes: RwSignal<Vec<LayoutBox>>, part: RwSignal<Option<LayoutBox>>) -> 
             class="stage-parts"
             node_ref=group
             role="group"
-            aria-label="Parts of the stage: arrow keys go from one to the next, Enter selects the first request in it"
+            aria-label="Parts of the stage: arrow keys go from one to the next, Enter selects the first request in it or asks why"
             on:keydown=on_key
         >
             <List items />

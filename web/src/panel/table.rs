@@ -26,6 +26,8 @@ pub(super) struct Cell {
     pub help: &'static str,
     /// Whether it names the row.
     pub head: bool,
+    /// A bar below what it says: its length, and that of what it is compared with, percent. The text says the same.
+    pub bar: Option<(f32, f32)>,
     /// The request it is about, or another number that pressing it hands on.
     pub rq: Option<u32>,
 }
@@ -52,7 +54,7 @@ impl Row {
     pub(super) fn by_content(cells: Vec<Cell>) -> Self {
         let mut hasher = DefaultHasher::new();
         for cell in &cells {
-            (&cell.text, &cell.note).hash(&mut hasher);
+            (&cell.text, &cell.note, cell.bar.map(|(a, b)| [a.to_bits(), b.to_bits()])).hash(&mut hasher);
         }
         Self { key: hasher.finish(), cells }
     }
@@ -72,7 +74,7 @@ pub(super) fn Rows(
     selected: Option<Signal<Option<u32>>>,
 ) -> impl IntoView {
     let cell = move |cell: Cell| {
-        let Cell { text, class, note, help, head, rq } = cell;
+        let Cell { text, class, note, help, head, bar, rq } = cell;
         let inner = match (rq, on_request) {
             _ if !help.is_empty() => view! { <span title=help>{text}</span> }.into_any(),
             (Some(rq), Some(on)) => {
@@ -86,8 +88,12 @@ pub(super) fn Rows(
             _ => text.into_any(),
         };
         let note = (!note.is_empty()).then(|| view! { <span class="cell-note">{note}</span> });
+        let bar = bar.map(|(part, whole)| {
+            let style = format!("--part:{part:.1}%;--whole:{whole:.1}%");
+            view! { <span class="cell-bar" aria-hidden="true" style=style></span> }
+        });
         if head {
-            view! { <th scope="row" class=class>{inner}{note}</th> }.into_any()
+            view! { <th scope="row" class=class>{inner}{bar}{note}</th> }.into_any()
         } else {
             view! { <td class=class>{inner}{note}</td> }.into_any()
         }

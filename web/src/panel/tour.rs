@@ -42,8 +42,8 @@ const STOPS: [Stop; 5] = [
     Stop {
         at: "#inspector",
         title: "Ask why",
-        text: "Press n for a request: its way, where it waited and for whom. Press w: the twin runs the moment again without \
-               one cause. Further down, Where A and B part leads to the first event that differs.",
+        text: "Press n for a request: its way, where it waited and for whom. Press w: twins run the moment again, each \
+               without one of these. Locks, CPUs and points of a chart can be asked too. Further down, Where A and B part leads to the first event that differs.",
     },
 ];
 

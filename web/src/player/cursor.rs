@@ -38,6 +38,17 @@ pub(super) struct Cursor {
     next: usize,
 }
 
+/// How a run without a picture went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// What was looked for has come.
+    Content,
+    /// Nothing will happen any more.
+    Over,
+    /// There is more to come.
+    More,
+}
+
 /// Rates and heat look back over this share of the run.
 const WINDOWS_PER_RUN: u64 = 400;
 /// What CPUs do is shown over so many of these windows.
@@ -91,6 +102,32 @@ impl Cursor {
         self.seq += 1;
         self.scene.apply(&event);
         Some(event)
+    }
+
+    /// Runs on by at most `steps` of the simulation and shows each event of the log to `see`, until that is content. The
+    /// scene and the strips stay where they were: whoever only wants to know when something happens saves their cost.
+    pub(super) fn run_unseen(
+        &mut self,
+        changes: &[ChangeAt],
+        until_ns: u64,
+        steps: u64,
+        see: &mut dyn FnMut(&Event) -> bool,
+    ) -> Unseen {
+        for _ in 0..steps {
+            while let Some(event) = self.sim.log().events().get(self.next).copied() {
+                self.next += 1;
+                if see(&event) {
+                    return Unseen::Content;
+                }
+            }
+            self.sim.log_mut().clear();
+            self.next = 0;
+            self.apply_due_changes(changes);
+            if self.sim.next_event_ns().is_none_or(|at| at > until_ns) || !self.sim.step() {
+                return Unseen::Over;
+            }
+        }
+        Unseen::More
     }
 
     /// Bytes that a copy costs, about.

@@ -11,10 +11,13 @@
 
 mod checkpoint;
 mod cursor;
+mod fork;
 mod step;
 mod strips;
 mod timeline;
 
+pub use cursor::Unseen;
+pub use fork::Fork;
 pub use step::{changes_picture, concerns, request};
 pub use strips::{Mode, SLICES, Shares, Strip};
 pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
@@ -22,10 +25,9 @@ pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 use crate::scene::Scene;
 use checkpoint::Checkpoints;
 use cursor::{Change, ChangeAt, Cursor};
-use mqscope_core::Sim;
 use mqscope_core::check::{Invariant, Violation};
 use mqscope_core::device::DeviceView;
-use mqscope_core::event::{BioId, Event, Kind};
+use mqscope_core::event::Event;
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
 use mqscope_core::scenario::{Scenario, ScenarioError};
@@ -390,23 +392,6 @@ impl Player {
     /// Bytes held by checkpoints, about.
     pub fn checkpoint_bytes(&self) -> usize {
         self.checkpoints.bytes()
-    }
-
-    /// Runs the part of the run after `from_ns` again on a copy, changed by `edit`, until the application takes note of
-    /// `bio`: its latency, ns. `None` if that is not within `events` log events, or never.
-    pub fn rerun(&self, from_ns: u64, bio: BioId, events: u64, edit: impl FnOnce(&mut Sim)) -> Option<u64> {
-        let mut cursor = self.checkpoints.before_time(from_ns)?.cursor.clone();
-        while cursor.apply_next(&self.changes, from_ns).is_some() {}
-        edit(&mut cursor.sim);
-        for _ in 0..events {
-            let event = cursor.apply_next(&self.changes, self.scenario.duration_ns)?;
-            if let Kind::Reap { bio: of, lat_ns } = event.kind
-                && of == bio
-            {
-                return Some(lat_ns);
-            }
-        }
-        None
     }
 
     fn change(&mut self, change: Change) {

@@ -234,6 +234,17 @@ impl Scene {
             .or_else(|| self.finished.iter().rev().find(|r| r.rq == rq && rq != 0))
     }
 
+    /// The request that a bio belongs to, or the bio itself while it has none; `None` once the application took note.
+    pub fn of_bio(&self, bio: BioId) -> Option<&Request> {
+        self.bios.get(&bio).and_then(|slot| self.lists.get(*slot))
+    }
+
+    /// The request that a CPU works on now, if any: in submission, in a dispatcher's hands, or being completed.
+    pub fn in_hands(&self, cpu: CpuId) -> Option<RqId> {
+        let places = [Standing::Submit(cpu), Standing::Hand(cpu), Standing::Completing(cpu)];
+        places.into_iter().flat_map(|p| self.standing_at(p)).map(|(_, r)| r.rq).find(|rq| *rq != 0)
+    }
+
     /// The slot of a live request.
     pub fn slot_of(&self, rq: RqId) -> Option<Slot> {
         self.requests.get(&rq).copied()

@@ -62,11 +62,13 @@ impl Scene {
         }
     }
 
-    pub(super) fn task_name(&self, task: u16) -> &str {
+    /// Name of a task.
+    pub fn task_name(&self, task: u16) -> &str {
         self.topology.tasks.get(task as usize).map_or("the task", |t| t.name.as_str())
     }
 
-    pub(super) fn hctx_name(&self, hctx: u16) -> String {
+    /// Name of an hctx with its disk's.
+    pub fn hctx_name(&self, hctx: u16) -> String {
         match self.topology.hctxs.get(hctx as usize) {
             Some(h) => {
                 let queue = self.topology.queues.get(h.queue as usize).map_or("", |q| q.name.as_str());

@@ -256,7 +256,13 @@ impl Session {
     }
 
     fn forget_player(&self, side: Side) {
-        self.with_local(|l| l.players[side.index()] = None);
+        // What was asked of that run holds no more.
+        self.close_answer();
+        self.why.set(None);
+        self.with_local(|l| {
+            l.players[side.index()] = None;
+            l.asking.drop_inquiry();
+        });
     }
 
     /// Makes sure that a side has its player and that it stands at `t_ns`.

@@ -96,6 +96,7 @@ impl Session {
             l.players = [None, None];
             l.runs = [None, None];
             (l.twin, l.twin_due) = (None, false);
+            l.asking = super::ask::Asking::default();
         });
     }
 

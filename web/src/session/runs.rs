@@ -6,14 +6,13 @@ use crate::config::Side;
 use crate::numbers::{Numbers, Run, TwinRun};
 use crate::player::Player;
 use crate::twins::{self, Account};
-use crate::why::Question;
 use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest slice of work, ms. Far below the 50 ms from which on a page feels stuck.
-const SLICE_MS: f64 = 8.0;
+pub(super) const SLICE_MS: f64 = 8.0;
 /// Time between two looks at numbers that are still growing, ms.
 const PUBLISH_MS: f64 = 250.0;
 /// Events that the player explores between two looks at the clock.
@@ -40,35 +39,6 @@ impl Session {
             l.runs[side.index()] = scenario.and_then(|s| Run::new(&s, config.policy(side)).ok());
         });
         self.continue_runs();
-    }
-
-    /// Asks what the selected request's latency would have been without one cause; the twins run one after the other.
-    pub fn ask_why(&self) {
-        let side = self.side.get_untracked();
-        let now = self.frame.get_untracked().now_ns;
-        let other = self.config.with_untracked(|c| {
-            let (own, other) = (c.policy(side).at(now), c.policy(side.other()).at(now));
-            (own != other).then(|| other.knobs())
-        });
-        let Some(rq) = self.selected.get_untracked() else { return };
-        let question = self.with_player(|p| p.scene().request(rq).and_then(|r| Question::new(r, other)));
-        self.why.set(question.flatten());
-        self.continue_why();
-    }
-
-    fn continue_why(&self) {
-        let session = *self;
-        if self.why.with_untracked(|w| w.as_ref().is_some_and(|w| !w.answered())) {
-            set_timeout(move || session.on_why(), Duration::ZERO);
-        }
-    }
-
-    fn on_why(&self) {
-        let Some(Some(mut question)) = self.why.try_get_untracked() else { return };
-        if self.with_player(|p| question.step(p)).is_some() {
-            self.why.set(Some(question));
-            self.continue_why();
-        }
     }
 
     /// Asks for the next slice if one is needed and none is asked for.

@@ -4,6 +4,7 @@ use crate::event::{CpuId, HctxId, Kind, ObjectId, Place, QueueId};
 use crate::host::{Flow, Frame};
 use crate::sched::Merging;
 use crate::sim::Sim;
+use crate::spare::Spare;
 
 impl Sim {
     /// Inserts `list`, whole under one lock or one by one, then runs the hctx. `cpu` is the ctx whose lock is held.
@@ -117,6 +118,7 @@ impl Sim {
                 elevator.last_merge = rq;
             }
         }
+        let at_head = at_head || self.rq_is_spared(rq, Spare::First);
         let entry = self.sched_rq(rq);
         self.tell(c, q, |sched, cx, out| sched.insert(cx, entry, at_head, out));
     }
