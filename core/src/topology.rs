@@ -54,6 +54,8 @@ pub struct Queue {
     pub model: String,
     /// The half of the block layer that serves it.
     pub path: Path,
+    /// The driver below it.
+    pub driver: Driver,
     /// Scheduler attached.
     pub scheduler: String,
     /// Attributes of `queue/iosched` that this kernel has, with the values that they have by themselves.
@@ -73,6 +75,28 @@ pub struct Queue {
     pub hctxs: Vec<HctxId>,
     /// Names of units inside the device (dies, members) as (label, count).
     pub units: Vec<(String, u32)>,
+}
+
+/// Whose `queue_rq`, or on the legacy path `request_fn`, takes a disk's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Driver {
+    /// null_blk.
+    Null,
+    /// NVMe.
+    Nvme,
+    /// The SCSI layer with an adapter below it.
+    Scsi,
+    /// None: bios are passed on to other disks.
+    Stacked,
+}
+
+impl Topology {
+    /// Whether the hctx stands for a queue of the legacy path, which has none: its list is `q->queue_head`, its tags are
+    /// the driver's.
+    pub fn is_legacy(&self, hctx: HctxId) -> bool {
+        let queue = self.hctxs.get(hctx as usize).and_then(|h| self.queues.get(h.queue as usize));
+        queue.is_some_and(|q| q.path == Path::Legacy)
+    }
 }
 
 /// A hardware context.

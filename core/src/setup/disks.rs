@@ -265,8 +265,10 @@ impl Builder<'_> {
             ObjectKind::Line,
             Site::Queue(q),
         );
+        // On the legacy path it is the elevator's lock too; on blk-mq little is left to it.
+        let site = if path == Path::Legacy { Site::Elevator(q) } else { Site::Queue(q) };
         let queue_lock =
-            self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, Site::Queue(q));
+            self.object("q->queue_lock", format!("q->queue_lock ({name})"), ObjectKind::Lock, site);
         let requeue_lock = self.object(
             "q->requeue_lock",
             format!("q->requeue_lock ({name})"),
@@ -344,6 +346,12 @@ impl Builder<'_> {
             name: name.clone(),
             model: preset.name.into(),
             path,
+            driver: match driver {
+                Driver::Null => topology::Driver::Null,
+                Driver::Nvme => topology::Driver::Nvme,
+                Driver::Scsi(_) => topology::Driver::Scsi,
+                Driver::Stacked => topology::Driver::Stacked,
+            },
             scheduler: scheduler.map_or("none", |row| row.name).into(),
             tunables,
             dev: config.dev.unwrap_or(default_dev),

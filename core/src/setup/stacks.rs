@@ -75,6 +75,7 @@ impl Builder<'_> {
             model: config.model.clone(),
             scheduler: config.scheduler.clone(),
             path: Path::Mq,
+            driver: topology::Driver::Stacked,
             tunables: Vec::new(),
             dev: config.dev.unwrap_or((major, u32::from(q))),
             nr_tags: 0,

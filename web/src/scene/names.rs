@@ -1,9 +1,11 @@
 //! What things are called in stories: kernel functions by policy, and names from the topology.
 
 use super::Scene;
-use super::request::{Request, Step};
+use super::request::{Did, Request, Step};
 use mqscope_core::event::Context;
 use mqscope_core::kernel::{DispatchMode, FullPlug, Knobs};
+use mqscope_core::scenario::Path;
+use mqscope_core::topology::Driver;
 
 /// Function names and rules that differ between knob rows.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +74,8 @@ impl Scene {
         match self.topology.hctxs.get(hctx as usize) {
             Some(h) => {
                 let queue = self.topology.queues.get(h.queue as usize).map_or("", |q| q.name.as_str());
-                format!("{queue} hctx{}", h.index)
+                // The legacy path has no hctx.
+                if self.topology.is_legacy(hctx) { queue.into() } else { format!("{queue} hctx{}", h.index) }
             }
             None => String::from("its hctx"),
         }
@@ -86,19 +89,49 @@ impl Scene {
         self.topology.queues.get(request.queue as usize).map_or(0, |q| q.nr_tags)
     }
 
-    pub(super) fn model(&self, request: &Request) -> &str {
-        self.topology.queues.get(request.queue as usize).map_or("", |q| q.model.as_str())
+    fn driver(&self, request: &Request) -> Option<Driver> {
+        self.topology.queues.get(request.queue as usize).map(|q| q.driver)
     }
 
     pub(super) fn is_scsi(&self, request: &Request) -> bool {
-        self.model(request).starts_with("hba")
+        self.driver(request) == Some(Driver::Scsi)
+    }
+
+    pub(super) fn is_legacy(&self, request: &Request) -> bool {
+        self.topology.queues.get(request.queue as usize).is_some_and(|q| q.path == Path::Legacy)
     }
 
     pub(super) fn queue_rq(&self, request: &Request) -> &'static str {
-        match self.model(request) {
-            "null" => "null_queue_rq",
-            m if m.starts_with("hba") => "scsi_queue_rq",
-            _ => "nvme_queue_rq",
+        match self.driver(request) {
+            Some(Driver::Null) => "null_queue_rq",
+            Some(Driver::Nvme) => "nvme_queue_rq",
+            Some(Driver::Scsi) => "scsi_queue_rq",
+            Some(Driver::Stacked) | None => "",
         }
+    }
+
+    pub(super) fn dispatch_list(&self, request: &Request) -> &'static str {
+        if self.is_legacy(request) { "q->queue_head" } else { "hctx->dispatch" }
+    }
+
+    /// Where a step happens on the legacy path, if that is elsewhere than on blk-mq's.
+    pub(super) fn legacy_function(&self, request: &Request, did: Did) -> Option<&'static str> {
+        let request_fn = match self.driver(request) {
+            Some(Driver::Null) => "null_request_fn",
+            _ => "scsi_request_fn",
+        };
+        let function = match did {
+            Did::Queue | Did::PlugAdd => "blk_queue_bio",
+            Did::Unplug | Did::UnplugSchedule => "blk_flush_plug_list",
+            Did::InsertElevator => "__elv_add_request",
+            Did::InsertDispatch => "blk_requeue_request",
+            Did::DequeueElevator | Did::DequeueDispatch => "blk_peek_request",
+            Did::DriverTag | Did::NoDriverTag => "blk_queue_start_tag",
+            Did::Issue | Did::Requeue => request_fn,
+            Did::Complete => "blk_finish_request",
+            Did::TagFree => "blk_queue_end_tag",
+            _ => return None,
+        };
+        Some(function)
     }
 }

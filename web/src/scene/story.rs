@@ -168,7 +168,7 @@ impl Scene {
                 "",
                 "blk_mq_get_driver_tag",
                 format!("Got driver tag {} of {}", step.arg, self.hctx_name(request.hctx)),
-                String::new(),
+                String::from("the run gives its requests to the driver one after the other"),
             ),
             Did::NoDriverTag => (
                 StoryKind::Wait,
@@ -251,7 +251,7 @@ impl Scene {
                 StoryKind::Wait,
                 "",
                 "blk_mq_dispatch_rq_list",
-                format!("On hctx->dispatch of {}", self.hctx_name(request.hctx)),
+                format!("On {} of {}", self.dispatch_list(request), self.hctx_name(request.hctx)),
                 String::from("the device has to complete something first"),
             ),
             Did::DequeueCtx => {
@@ -275,7 +275,7 @@ impl Scene {
                 StoryKind::Work,
                 "",
                 "blk_mq_sched_dispatch_requests",
-                format!("{on} takes it from hctx->dispatch"),
+                format!("{on} takes it from {}", self.dispatch_list(request)),
                 String::new(),
             ),
             Did::Issue => (
@@ -332,13 +332,14 @@ impl Scene {
                 String::new(),
             ),
         };
+        let legacy = self.is_legacy(request).then(|| self.legacy_function(request, step.did)).flatten();
         lines.push(StoryLine {
             at_ns: step.at_ns,
             for_ns: 0,
             ongoing: false,
             kind,
             what,
-            function,
+            function: legacy.unwrap_or(function),
             cause,
             letter,
         });

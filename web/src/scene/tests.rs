@@ -25,6 +25,7 @@ fn topology() -> Rc<Topology> {
             name: "sdb".into(),
             model: "hba-r0-8ssd".into(),
             path: Default::default(),
+            driver: fixed::Driver::Scsi,
             scheduler: "none".into(),
             tunables: Vec::new(),
             dev: (8, 16),
@@ -379,6 +380,39 @@ fn the_scene_knows_every_request_of_the_legacy_path() {
         disk.queue_depth = Some(8);
     }
     follow("legacy", &scenario);
+}
+
+#[test]
+fn a_story_of_the_legacy_path_names_nothing_of_blk_mq_and_another_none_of_the_legacy_path() {
+    let (_, scenario) = mqscope_core::cases::case("seed-003").expect("the case").sides().swap_remove(0);
+    for legacy in [true, false] {
+        let mut scenario = scenario.clone();
+        for disk in scenario.devices.iter_mut().filter(|d| d.path.is_some()) {
+            (disk.path, disk.scheduler) = if legacy {
+                (Some(Path::Legacy), "deadline".into())
+            } else {
+                (Some(Path::Mq), "mq-deadline".into())
+            };
+        }
+        let mut player = crate::player::Player::new(scenario).expect("it can be played");
+        let mut told = std::collections::BTreeSet::new();
+        for ms in (100..1_500).step_by(100) {
+            player.seek(ms * 1_000_000);
+            while player.seeking().is_some() {
+                player.tick(0.0);
+            }
+            let scene = player.scene();
+            for line in scene.live().flat_map(|(_, r)| scene.story_of(r)) {
+                let mq = line.function.contains("blk_mq") || line.what.contains("hctx");
+                assert!(!(legacy && mq), "{line:?}");
+                told.insert(line.function);
+            }
+        }
+        let has = |function: &str| told.contains(function);
+        assert_eq!((has("blk_queue_bio"), has("scsi_request_fn")), (legacy, legacy), "{told:?}");
+        assert_eq!(has("scsi_queue_rq"), !legacy, "{told:?}");
+        assert!(!has("nvme_queue_rq"), "{told:?}");
+    }
 }
 
 /// Plays the first 2 ms of a run and compares the scene with the simulation.

@@ -2,6 +2,7 @@
 
 use super::{BoxId, DeviceBox, ElevatorBox, HctxBox, Lane, Layout, LayoutBox, Row};
 use crate::words::grouped;
+use mqscope_core::scenario::Path;
 use mqscope_core::topology::Topology;
 
 impl Layout {
@@ -44,7 +45,8 @@ fn lane_box(topology: &Topology, lane: &Lane) -> LayoutBox {
                 format!(", where {} started", tasks.join(", "))
             };
             let socket = topology.cpus[cpu as usize].socket;
-            let text = format!("CPU {cpu} on node {socket}{of}: plug, ctx list and completions");
+            let lists = if lane.ctx.w > 0.0 { "plug, ctx list" } else { "plug" };
+            let text = format!("CPU {cpu} on node {socket}{of}: {lists} and completions");
             (BoxId::Cpu(cpu), format!("CPU {cpu}"), text)
         }
         Row::Fold { socket, count, busy } => {
@@ -61,14 +63,18 @@ fn lane_box(topology: &Topology, lane: &Lane) -> LayoutBox {
 
 fn elevator_box(topology: &Topology, at: &ElevatorBox) -> LayoutBox {
     let queue = &topology.queues[at.queue as usize];
+    let requests = match queue.path {
+        Path::Legacy => format!("a pool of {} requests of each kind", grouped(queue.nr_requests.into())),
+        Path::Mq => {
+            format!("{} sched tags", grouped(u64::from(queue.nr_requests) * u64::from(at.tag_sets)))
+        }
+    };
     LayoutBox {
         id: BoxId::Elevator(at.queue),
         label: format!("{} {}", queue.name, queue.scheduler),
         text: format!(
-            "Scheduler {} of {}, {} sched tags: queued reads and writes in sector order",
-            queue.scheduler,
-            queue.name,
-            grouped(u64::from(queue.nr_requests) * u64::from(at.tag_sets))
+            "Scheduler {} of {}, {}: queued reads and writes in sector order",
+            queue.scheduler, queue.name, requests
         ),
         rect: at.rect,
     }
@@ -93,21 +99,20 @@ fn hctx_boxes(topology: &Topology, at: &HctxBox) -> Vec<LayoutBox> {
         [one] => format!("CPU {one}"),
         more => format!("{} CPUs", more.len()),
     };
-    let label = format!("{name} hctx{}", hctx.index);
-    vec![
-        LayoutBox {
-            id: BoxId::Hctx(id),
-            text: format!("Hardware context {} of {name}, for {cpus}: dispatch list", hctx.index),
-            label,
-            rect: at.rect,
-        },
-        LayoutBox {
-            id: BoxId::Tags(id),
-            label: format!("{name} hctx{} tags", hctx.index),
-            text: format!("Tag bitmap of {name} hctx{}: {} tags", hctx.index, grouped(tags.into())),
-            rect: at.tags,
-        },
-    ]
+    let (label, text) = match topology.is_legacy(id) {
+        true => (format!("{name} request_queue"), format!("Request queue of {name}: q->queue_head")),
+        false => (
+            format!("{name} hctx{}", hctx.index),
+            format!("Hardware context {} of {name}, for {cpus}: dispatch list", hctx.index),
+        ),
+    };
+    let tags = LayoutBox {
+        id: BoxId::Tags(id),
+        label: format!("{label} tags"),
+        text: format!("Tag bitmap of {label}: {} tags", grouped(tags.into())),
+        rect: at.tags,
+    };
+    vec![LayoutBox { id: BoxId::Hctx(id), text, label, rect: at.rect }, tags]
 }
 
 fn device_box(topology: &Topology, at: &DeviceBox) -> LayoutBox {

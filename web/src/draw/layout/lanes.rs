@@ -68,7 +68,9 @@ impl Layout {
             submit = rest.take_left(t * 1.8);
             lock = t * if scheduled { 3.6 } else { 6.0 };
         }
-        let plug = rest.take_left((rest.w - lock) * 0.46);
+        // The legacy path has no lists of CPUs.
+        let (lock, share) = if self.legacy { (0.0, 1.0) } else { (lock, 0.46) };
+        let plug = rest.take_left((rest.w - lock) * share);
         let lock = rest.take_left(lock);
         let tray = |r: Rect| {
             let h = (r.h * 0.72).min(t * 2.6);
@@ -85,7 +87,7 @@ impl Layout {
             .map(|lane| Group { class: String::new(), lock: true, objects: Vec::new(), rect: lane.lock })
             .collect();
         for (id, Object { class, kind, site, .. }) in topology.objects.iter().enumerate() {
-            if let (Site::Ctx(cpu), ObjectKind::Lock) = (*site, *kind)
+            if let (Site::Ctx(cpu), ObjectKind::Lock, false) = (*site, *kind, self.legacy)
                 && let Some(group) =
                     self.lane_of.get(cpu as usize).and_then(|&row| self.ctx_groups.get_mut(row as usize))
             {

@@ -58,6 +58,8 @@ pub struct Layout {
     pub arcs: Rect,
     /// Locks of the ctx lists, by row.
     pub ctx_groups: Vec<Group>,
+    /// All requests take the legacy path: there are no ctx lists and no hctxs, and a box stands for a `request_queue`.
+    pub legacy: bool,
 }
 
 impl Layout {
@@ -87,6 +89,8 @@ impl Layout {
             back: Vec::new(),
             arcs: Rect::default(),
             ctx_groups: Vec::new(),
+            legacy: !topology.hctxs.is_empty()
+                && (0..topology.hctxs.len() as HctxId).all(|h| topology.is_legacy(h)),
         };
         if narrow {
             layout.stack(topology, activity, pinned);
@@ -129,11 +133,14 @@ impl Layout {
             self.head("CPU, what it runs", Rect { w: lane.label.w + lane.words.w, ..over(lane.label) });
             self.head("done", over(lane.done));
             self.head("plug", over(lane.plug));
-            self.head("ctx list", over(lane.ctx));
+            if !self.legacy {
+                self.head("ctx list", over(lane.ctx));
+            }
         }
         if let Some(first) = self.hctxs.first() {
             let (hctx, tags) = (first.rect, first.tags);
-            self.head("hctx", Rect::new(hctx.x, heads.y, tags.x - hctx.x, heads.h));
+            let word = if self.legacy { "request_queue" } else { "hctx" };
+            self.head(word, Rect::new(hctx.x, heads.y, tags.x - hctx.x, heads.h));
             self.head("tags", Rect::new(tags.x, heads.y, hctx.right() - tags.x, heads.h));
         }
         self.head("driver and device", Rect::new(body.x, heads.y, body.w, heads.h));
@@ -180,9 +187,12 @@ impl Layout {
             self.head("CPU", over(lane.label));
             self.head("done", over(lane.done));
             self.head("plug", over(lane.plug));
-            self.head("ctx list", over(lane.ctx));
+            if !self.legacy {
+                self.head("ctx list", over(lane.ctx));
+            }
         }
-        self.head("hctx, dispatch list, tags", hctx_head);
+        let words = if self.legacy { "request_queue, tags" } else { "hctx, dispatch list, tags" };
+        self.head(words, hctx_head);
         self.head("driver and device", device_head);
         let x = rail.centre().0;
         let up = self.lanes.first().map_or(body.y, |l| l.rect.y);

@@ -31,6 +31,7 @@ fn machine(cpus: u16, sockets: u16, queues: u16, hctxs: u16, tasks: u16, units: 
             name: format!("sd{q}"),
             model: "model".into(),
             path: Default::default(),
+            driver: fixed::Driver::Scsi,
             scheduler: "none".into(),
             tunables: Vec::new(),
             dev: (8, q.into()),
@@ -89,6 +90,32 @@ fn with_scheduler(mut t: Topology) -> Topology {
         });
     }
     t
+}
+
+#[test]
+fn the_legacy_path_has_no_ctx_lists_and_a_queue_instead_of_an_hctx() {
+    let side = |at: usize| {
+        let (_, scenario) = mqscope_core::cases::case("seed-003").expect("the case").sides().swap_remove(at);
+        mqscope_core::Sim::new(&scenario).expect("it runs").topology().clone()
+    };
+    for (topology, legacy) in [(side(0), true), (side(1), false)] {
+        for width in [1_200.0, 320.0] {
+            let l = Layout::new(&topology, &Activity::default(), width, 900.0, Pinned::default());
+            let heads: String = l.headings.iter().map(|h| h.text).collect();
+            assert_eq!(heads.contains("ctx list"), !legacy, "{heads}");
+            assert_eq!(heads.contains("request_queue"), legacy, "{heads}");
+            assert_eq!(l.lanes.iter().all(|lane| lane.ctx.w > 0.0), !legacy);
+            // Locks that this run never takes are hidden by what it does, not by the map.
+            let boxes = l.boxes(&topology).into_iter().filter(|b| !matches!(b.id, BoxId::Object(_)));
+            let words: Vec<_> = boxes.map(|b| b.text).collect();
+            assert_eq!(words.iter().any(|w| w.contains("ctx")), !legacy, "{words:?}");
+            assert_eq!(words.iter().any(|w| w.contains("sched tags")), !legacy, "{words:?}");
+        }
+        let elevator =
+            &Layout::new(&topology, &Activity::default(), 1_200.0, 900.0, Pinned::default()).elevators[0];
+        let lock = elevator.groups.iter().any(|g| g.class == "q->queue_lock");
+        assert_eq!(lock, legacy, "its one lock stands at the elevator");
+    }
 }
 
 #[test]

@@ -136,8 +136,8 @@ impl Stage {
         let y = lane.rect.centre().1;
         match &lane.row {
             Row::Cpu(_) => {
-                for tray in [lane.done, lane.plug, lane.ctx] {
-                    paint.fill(tray, tray.h * 0.28, p.sunken, 1.0);
+                for tray in [lane.done, lane.plug, lane.ctx].iter().filter(|tray| tray.w > 0.0) {
+                    paint.fill(*tray, tray.h * 0.28, p.sunken, 1.0);
                 }
             }
             row @ Row::Fold { .. } => {
@@ -164,15 +164,17 @@ impl Stage {
         paint.outline(at.rect, t * 0.5, p.edge, 0.75, 1.0);
         let hctx = &topology.hctxs[id as usize];
         let queue = topology.queues.get(hctx.queue as usize);
+        let legacy = topology.is_legacy(id);
+        let own = if legacy { String::from("request_queue") } else { format!("hctx{}", hctx.index) };
         let name = match queue {
             // `busy 9` must find room beside it.
             Some(queue)
                 if topology.queues.len() > 1
                     || !at.compact && name_face.width(&queue.name) + t * 7.5 <= at.title.w =>
             {
-                format!("{} hctx{}", queue.name, hctx.index)
+                format!("{} {own}", queue.name)
             }
-            _ => format!("hctx{}", hctx.index),
+            _ => own,
         };
         let name_face =
             if at.compact { Type { size: t * 0.85, strong: false, ..name_face } } else { name_face };
@@ -182,7 +184,14 @@ impl Stage {
         if !at.compact {
             let above = (at.dispatch.x, at.dispatch.y - t * 0.7);
             let face = Type { mono: true, ..label_face };
-            paint.text(&face.fit("hctx->dispatch", at.dispatch.w), above, Align::Left, face, p.ink_3, 1.0);
+            paint.text(
+                &face.fit(if legacy { "q->queue_head" } else { "hctx->dispatch" }, at.dispatch.w),
+                above,
+                Align::Left,
+                face,
+                p.ink_3,
+                1.0,
+            );
         }
         let nr = queue.map_or(0, |q| q.nr_tags);
         match at.tag_view {
