@@ -150,6 +150,7 @@ fn topology() -> Topology {
         name: "sda".into(),
         model: "null".into(),
         path: Default::default(),
+        driver: mqscope_core::topology::Driver::Null,
         scheduler: "none".into(),
         tunables: Vec::new(),
         dev,
