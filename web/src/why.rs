@@ -111,7 +111,12 @@ impl Question {
             Some(Outcome::Ended(ns)) => {
                 let parts: Vec<_> =
                     self.path.iter().map(|(name, ns)| format!("{name} {}", span(*ns as f64))).collect();
-                let more = if self.answered { "" } else { " More twins run." };
+                let more = match self.answered {
+                    true => {
+                        " A twin goes its own way from just before the request on, so it may also be slower."
+                    }
+                    false => " More twins run.",
+                };
                 let (ns, parts) = (span(ns as f64), parts.join(", "));
                 match self.kernel {
                     true => format!(

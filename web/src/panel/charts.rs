@@ -2,7 +2,7 @@
 
 use super::control::{Choice, state, text};
 use super::picture::{Easel, Fold, Picture, Press};
-use super::table::{Cell, Row, Rows};
+use super::table::{Cell, Row, Rows, on_arrows};
 use crate::chart::{Chart, LEFT, Line, Pixels, RIGHT, Scale};
 use crate::config::Side;
 use crate::draw::paint::Rect;
@@ -120,6 +120,10 @@ fn OverTime() -> impl IntoView {
             session.ask(Subject::Point { from_ns, to_ns: from_ns + width, slowest: Slowest::Sought });
         }
     });
+    let asked = Signal::derive(move || match session.asked.get() {
+        Some(Subject::Point { from_ns, to_ns, .. }) => Some((from_ns / (to_ns - from_ns).max(1)) as u32),
+        _ => None,
+    });
     let press = Callback::new(move |at: Press| {
         let plot = (at.width - (LEFT + RIGHT) * at.rem).max(1.0);
         let ns = ((at.x - LEFT * at.rem) / plot).clamp(0.0, 1.0) * end.get_untracked() as f64;
@@ -152,7 +156,7 @@ fn OverTime() -> impl IntoView {
             head=text(|| two_sided("Time, press to ask why"))
             rows
             press
-            ask
+            ask=(ask, asked)
         />
     }
 }
@@ -259,9 +263,9 @@ fn Figure(
     /// What pressing the picture does.
     #[prop(optional)]
     press: Option<Callback<Press>>,
-    /// What pressing the head of a row does.
+    /// What pressing the head of a row does, and which one is pressed.
     #[prop(optional)]
-    ask: Option<Callback<u32>>,
+    ask: Option<(Callback<u32>, Signal<Option<u32>>)>,
 ) -> impl IntoView {
     let options = options.iter().enumerate().map(|(i, o)| (i.to_string(), String::from(*o))).collect();
     let on = Callback::new(move |i: String| chosen.set(i.parse().unwrap_or_default()));
@@ -270,7 +274,7 @@ fn Figure(
         None => view! { <Picture class="chart-canvas" label draw /> },
     };
     let body = match ask {
-        Some(ask) => view! { <Rows rows on_request=ask /> },
+        Some((ask, asked)) => view! { <Rows rows on_request=ask selected=asked /> },
         None => view! { <Rows rows /> },
     };
     view! {
@@ -289,7 +293,7 @@ fn Figure(
                 {playhead.map(|at| view! { <div class="playhead" aria-hidden="true" style:left=at></div> })}
             </div>
             <Fold summary="The same as a table" open>
-                <div class="scroll" tabindex="0" role="group" aria-label=format!("Table: {}", name.to_lowercase())>
+                <div class="scroll" tabindex="0" role="group" aria-label=format!("Table: {}", name.to_lowercase()) on:keydown=on_arrows>
                     <table>
                         <thead inner_html=head></thead>
                         {body}

@@ -1,8 +1,9 @@
 //! Locks and shared lines by the time lost on them, both policies side by side.
 
 use super::control::state;
-use super::table::{Cell, Row, Rows, key};
+use super::table::{Cell, Row, Rows, key, on_arrows};
 use crate::numbers::Numbers;
+use crate::player::Player;
 use crate::session::Session;
 use crate::why::Subject;
 use crate::words::{self, Say};
@@ -80,16 +81,21 @@ pub fn Contention() -> impl IntoView {
             }
         }
     });
+    let asked = Signal::derive(move || {
+        let Some(Subject::Class(id)) = session.asked.get() else { return None };
+        let of = |p: &Player| p.topology().objects.get(id as usize).map(|o| class_key(&o.class));
+        session.with_player(of).flatten()
+    });
     view! {
         <section class="panel contention" id="contention" aria-labelledby="contention-title">
             <div class="panel-head">
                 <h2 id="contention-title">"Locks and shared lines"</h2>
                 <p class="panel-note">"By CPU time lost on them; press a name to ask who holds it and who waits"</p>
             </div>
-            <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines">
+            <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines: arrow keys go from one to the next, Enter asks why" on:keydown=on_arrows>
                 <table>
                     <thead inner_html=HEAD></thead>
-                    <Rows rows=Signal::derive(move || rows.get()) on_request=why />
+                    <Rows rows=Signal::derive(move || rows.get()) on_request=why selected=asked />
                 </table>
             </div>
             <p class="empty" hidden=state(move || !rows.read().is_empty())>"No numbers yet."</p>

@@ -2,7 +2,7 @@
 
 use super::control::{in_view, text};
 use super::picture::{Easel, Fold, Picture, Press};
-use super::table::{Cell, Row, Rows};
+use super::table::{Cell, Row, Rows, on_arrows};
 use crate::draw::strips::{self, StripRow};
 use crate::player::{Mode, Strip};
 use crate::session::{Reader, Session};
@@ -64,6 +64,10 @@ pub fn Cpus() -> impl IntoView {
         seen.with(|s| s.strips.iter().map(row).collect::<Vec<_>>())
     });
     let why = Callback::new(move |cpu: u32| session.ask(Subject::Cpu(cpu as u16)));
+    let asked = Signal::derive(move || match session.asked.get() {
+        Some(Subject::Cpu(cpu)) => Some(cpu.into()),
+        _ => None,
+    });
     // A strip that several CPUs share has no one to ask.
     let press = Callback::new(move |at: Press| {
         let label =
@@ -105,10 +109,10 @@ pub fn Cpus() -> impl IntoView {
                 />
             <ul class="legend" aria-label="What the fills mean" inner_html=legend></ul>
             <Fold summary="The same as a table" open>
-                <div class="scroll" tabindex="0" role="group" aria-label="Table of CPU time">
+                <div class="scroll" tabindex="0" role="group" aria-label="Table of CPU time: arrow keys go from one to the next, Enter asks why" on:keydown=on_arrows>
                     <table>
                         <thead inner_html=head></thead>
-                        <Rows rows=table on_request=why />
+                        <Rows rows=table on_request=why selected=asked />
                     </table>
                 </div>
             </Fold>

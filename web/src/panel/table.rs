@@ -1,5 +1,6 @@
 //! A table of text, keyed by row, and a keyed list of anything.
 
+use leptos::html;
 use leptos::prelude::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wasm_bindgen::JsCast;
@@ -81,7 +82,7 @@ pub(super) fn Rows(
                 let pressed = selected
                     .map(|s| Signal::derive(move || if s.get() == Some(rq) { "true" } else { "false" }));
                 view! {
-                    <button type="button" class="quiet link" tabindex=selected.map(|_| "-1") aria-pressed=pressed on:click=move |_| on.run(rq)>{text}</button>
+                    <button type="button" class="quiet link" data-rq=rq tabindex=selected.map(|_| "-1") aria-pressed=pressed on:click=move |_| on.run(rq)>{text}</button>
                 }
                 .into_any()
             }
@@ -98,8 +99,27 @@ pub(super) fn Rows(
             view! { <td class=class>{inner}{note}</td> }.into_any()
         }
     };
+    // A row that says something new is a new row: the focus goes over to it.
+    let (body, focused) = (NodeRef::<html::Tbody>::new(), StoredValue::new(None::<String>));
+    if on_request.is_some() {
+        Effect::new(move |_| {
+            rows.track();
+            request_animation_frame(move || {
+                let lost = document().active_element().is_none_or(|e| e.tag_name() == "BODY");
+                if let (true, Some(rq), Some(body)) = (lost, focused.get_value(), body.get_untracked()) {
+                    let same = body.query_selector(&format!("[data-rq='{rq}']")).ok().flatten();
+                    if let Some(same) = same.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
+                        let _ = same.focus();
+                    }
+                }
+            });
+        });
+    }
+    let on_focus = move |e: web_sys::FocusEvent| {
+        focused.set_value(event_target::<web_sys::Element>(&e).get_attribute("data-rq"));
+    };
     view! {
-        <tbody>
+        <tbody node_ref=body on:focusin=on_focus on:focusout=move |_| focused.set_value(None)>
             <For each=move || rows.get() key=|row| row.key let(row)>
                 <tr>{row.cells.into_iter().map(cell).collect_view()}</tr>
             </For>

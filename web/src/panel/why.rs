@@ -111,8 +111,7 @@ pub(super) fn WhatIf() -> impl IntoView {
     }
 }
 
-const HEAD: &str = "<tr><th scope=col>What if</th><th scope=col class=num>latency</th>\
-    <th scope=col class=num>change</th></tr>";
+const HEAD: &str = "<tr><th scope=col>What if</th><th scope=col class=num>latency, change</th></tr>";
 
 /// The run as it is and the twins without what the request met, or those without a general cause; what helps most first.
 fn twin_rows(question: &Question, met: bool) -> Vec<Row> {
@@ -138,11 +137,11 @@ fn twin_rows(question: &Question, met: bool) -> Vec<Row> {
             None => (String::from("–"), String::from("to be run"), None),
         };
         let head = Cell { note: twin.note.clone(), bar, ..Cell::head(format!("if {}", twin.words)) };
-        Row::by_content(vec![head, Cell::num(value), Cell::num(change)])
+        Row::by_content(vec![head, Cell { note: change, ..Cell::num(value) }])
     };
     let as_it_is = met.then(|| {
         let head = Cell { bar: bar(lat_ns), ..Cell::head("as it is") };
-        Row::by_content(vec![head, Cell::num(words::span(lat_ns as f64)), Cell::num("")])
+        Row::by_content(vec![head, Cell::num(words::span(lat_ns as f64))])
     });
     as_it_is.into_iter().chain(twins.into_iter().map(row)).collect()
 }

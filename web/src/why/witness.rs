@@ -338,7 +338,9 @@ fn is_full(scene: &Scene, queue: QueueId) -> bool {
 
 /// The request that a unit of the device serves until `end_ns`; 0 if it is not known.
 fn served(scene: &Scene, rq: RqId, unit: u16, end_ns: u64) -> RqId {
-    let until = |r: &Request| r.spans().iter().any(|s| s.unit == unit && s.end_ns == end_ns);
+    let works = |stage| matches!(stage, Stage::Die | Stage::Program | Stage::Member | Stage::Transfer);
+    let until =
+        |r: &Request| r.spans().iter().any(|s| works(s.stage) && s.unit == unit && s.end_ns == end_ns);
     scene.live().map(|(_, r)| r).find(|r| r.rq != rq && until(r)).map_or(0, |r| r.rq)
 }
 
