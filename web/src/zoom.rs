@@ -4,6 +4,7 @@ use crate::draw::zoom::Zoom;
 use crate::player::{Level, Player, Sign, WIDTH_MIN_NS, Window};
 use crate::scene::Distance;
 use crate::words;
+use mqscope_core::device::HddWork;
 use mqscope_core::topology::Topology;
 
 /// Rows of the list at most.
@@ -86,7 +87,21 @@ pub fn summary(zoom: &Zoom, topology: &Topology) -> String {
             let pairs = inside.values.iter().zip(inside.values.iter().skip(lines));
             let way = pairs.map(|(a, b)| (b - a).abs()).sum::<f32>() / lines as f32;
             match inside.place {
-                true => format!("{name}: from edge to edge the head goes {} times", words::short(way.into())),
+                true => {
+                    let share = |works: &[HddWork]| {
+                        words::percent(works.iter().map(|w| f64::from(inside.share(*w))).sum())
+                    };
+                    let arm = match inside.work.is_empty() {
+                        true => String::new(),
+                        false => format!(
+                            ", seeks for {} of the time, waits for the platter to turn for {}, reads or writes for {}",
+                            share(&[HddWork::Seek]),
+                            share(&[HddWork::Rotate]),
+                            share(&[HddWork::Transfer, HddWork::Destage, HddWork::ReadAhead])
+                        ),
+                    };
+                    format!("{name}: the head goes {} of the way from edge to edge{arm}", words::percent(way.into()))
+                }
                 false => format!("{name}: {} {}", words::percent(mean.into()), inside.what),
             }
         })),

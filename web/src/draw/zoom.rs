@@ -7,6 +7,7 @@ use super::strips::{self, GAP, ROW, STRIPS_MAX, StripRow, look};
 use crate::player::{COLUMNS, Inside, Level, Piece, Sign, Window};
 use crate::scene::{Distance, Transfer};
 use crate::words;
+use mqscope_core::device::HddWork;
 use mqscope_core::event::CpuId;
 use mqscope_core::topology::Topology;
 
@@ -86,7 +87,7 @@ impl Zoom {
         let face = Type { size: text, mono: false, strong: false };
         for inside in &w.inside {
             let name = topology.queues.get(usize::from(inside.queue)).map_or("", |q| q.name.as_str());
-            let caption = format!("{name}: {}", inside.what);
+            let caption = format!("{name}: {}", track_words(inside));
             paint.text(
                 &face.fit(&caption, field.w),
                 (field.x, y + CAPTION * 0.55),
@@ -110,7 +111,7 @@ impl Zoom {
                 1.0,
             );
             let values = w.ios.iter().map(|n| *n as f32 / most as f32).collect();
-            let ios = Inside { queue: 0, what: "", place: false, lines: 1, values };
+            let ios = Inside { queue: 0, what: "", place: false, lines: 1, values, work: Vec::new() };
             paint_track(&ios, w.ios.len(), Rect::new(field.x, y + CAPTION, field.w, TRACK - GAP), p, paint);
         }
         self.paint_axis(field, text, p, paint);
@@ -279,16 +280,47 @@ impl Zoom {
     }
 }
 
+/// What a device's row shows.
+pub fn track_words(inside: &Inside) -> String {
+    if !inside.place {
+        return inside.what.into();
+    }
+    let (low, high) = inside.reach();
+    let way = |v: f32| format!("{:.2}", v * 100.0);
+    let bar = if inside.work.is_empty() { "" } else { "; bar: seek ▂, rotate ▅, transfer █" };
+    format!("{}, {} (top) to {} % of the way in from the outer edge{bar}", inside.what, way(low), way(high))
+}
+
+/// Height, as a share, and colour of what the arm is at.
+fn work_look(work: HddWork, p: &Palette) -> (f32, Rgb) {
+    match work {
+        HddWork::Idle | HddWork::Decide => (0.0, p.sunken),
+        HddWork::Seek => (0.3, p.tone(Tone::Queued)),
+        HddWork::Rotate => (0.6, p.tone(Tone::Idle)),
+        HddWork::Transfer | HddWork::Destage | HddWork::ReadAhead => (1.0, p.tone(Tone::Device)),
+    }
+}
+
 /// A position as a line, a share as columns, as many of `columns` as are known.
 fn paint_track(inside: &Inside, columns: usize, at: Rect, p: &Palette, paint: &mut impl Paint) {
     paint.fill(at, 0.0, p.sunken, 1.0);
     let w = at.w / columns.max(1) as f32;
     let colour = p.tone(Tone::Device);
     if inside.place {
+        // Files are small beside a disk: the way that the heads have in the window fills the height.
+        let (low, high) = inside.reach();
+        let scale = |v: f32| if high > low { (v - low) / (high - low) } else { 0.5 };
+        for (n, work) in inside.work.iter().enumerate() {
+            let (share, colour) = work_look(*work, p);
+            let h = at.h * 0.3 * share;
+            paint.fill(Rect::new(at.x + n as f32 * w, at.bottom() - h, w + 0.4, h), 0.0, colour, 1.0);
+        }
+        let room = if inside.work.is_empty() { at.h - 4.0 } else { at.h * 0.66 };
         let lines = inside.lines.max(1);
         for line in 0..lines {
             let values = inside.values.iter().skip(line).step_by(lines);
-            let point = |(n, v): (usize, &f32)| (at.x + (n as f32 + 0.5) * w, at.y + 2.0 + (at.h - 4.0) * v);
+            let point =
+                |(n, v): (usize, &f32)| (at.x + (n as f32 + 0.5) * w, at.y + 2.0 + (room - 2.0) * scale(*v));
             let way: Vec<(f32, f32)> = values.enumerate().map(point).collect();
             paint.line(&way, colour, 1.0, if lines > 1 { 1.0 } else { 1.8 });
         }

@@ -9,7 +9,7 @@ use super::cursor::Cursor;
 use super::strips::Columns;
 use super::{Mode, Player, Strip};
 use crate::scene::{NONE, Standing, Transfer};
-use mqscope_core::device::{DeviceView, DieWork};
+use mqscope_core::device::{DeviceView, DieWork, HddWork};
 use mqscope_core::event::{Context, CpuId, Event, Kind, ObjectId, QueueId};
 
 /// Narrowest window, ns.
@@ -127,6 +127,20 @@ pub struct Inside {
     pub lines: usize,
     /// By column, 0 to 1.
     pub values: Vec<f32>,
+    /// What the arm of a single disk is at, by column.
+    pub work: Vec<HddWork>,
+}
+
+impl Inside {
+    /// The outermost and innermost place of all heads in the window, 0 to 1.
+    pub fn reach(&self) -> (f32, f32) {
+        self.values.iter().fold((1.0, 0.0), |(low, high), v| (v.min(low), v.max(high)))
+    }
+
+    /// Share of the columns in which the arm is at this.
+    pub fn share(&self, work: HddWork) -> f32 {
+        self.work.iter().filter(|w| **w == work).count() as f32 / self.work.len().max(1) as f32
+    }
 }
 
 /// The window.
@@ -402,17 +416,27 @@ fn look_into(cursor: &Cursor, at_ns: u64, window: &mut Window) {
             (busy, dies) = (busy + at_work(&flash.dies), dies + flash.dies.len());
         }
         let (what, place, values) = match (heads.len(), dies) {
-            (1, _) => ("head, outer edge at the top", true, heads),
-            (2.., _) => ("heads of its members, outer edge at the top", true, heads),
+            (1, _) => ("head", true, heads),
+            (2.., _) => ("heads of its members", true, heads),
             (0, 1..) => ("dies at work", false, vec![share(busy, dies)]),
             _ => {
                 let n = cursor.scene.standing_len(Standing::Device(queue));
                 ("commands of its depth", false, vec![share(n as usize, fixed.queue_depth as usize).min(1.0)])
             }
         };
+        let work = match inner.as_slice() {
+            [DeviceView::Hdd(disk)] => Some(disk.work),
+            _ => None,
+        };
         match window.inside.iter_mut().find(|i| i.queue == queue) {
-            Some(inside) => inside.values.extend(values),
-            None => window.inside.push(Inside { queue, what, place, lines: values.len(), values }),
+            Some(inside) => {
+                inside.values.extend(values);
+                inside.work.extend(work);
+            }
+            None => {
+                let (lines, work) = (values.len(), work.into_iter().collect());
+                window.inside.push(Inside { queue, what, place, lines, values, work });
+            }
         }
     }
 }
@@ -521,6 +545,10 @@ mod tests {
         there.seek(w.from_ns + 40 * slice + slice / 2);
         let Some(DeviceView::Hdd(disk)) = there.device_view(0) else { panic!("a disk") };
         assert!((head.values[40] - disk.arm).abs() < 0.02, "{} is not {}", head.values[40], disk.arm);
+        assert_eq!(head.work[40], disk.work);
+        assert!(head.share(HddWork::Seek) > 0.1 && head.share(HddWork::Rotate) > 0.1, "{:?}", head.work);
+        let (low, high) = head.reach();
+        assert!(head.values.iter().all(|v| (low..=high).contains(v)) && low < high);
         assert_eq!(w.strips[0].slices.len(), COLUMNS);
 
         // A volume has the heads of its members; they are not all at one place.
