@@ -3,7 +3,7 @@
 //! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
 //! the log into what is where, [`draw`] paints that, the panels ask and show. Modules without a word about browsers
 //! in their first line ([`config`], [`preset`], [`url`], [`job`], [`numbers`], [`narrate`], [`now`],
-//! [`words`]) are plain Rust.
+//! [`words`], [`zoom`]) are plain Rust.
 
 pub mod api;
 pub mod app;
@@ -29,6 +29,7 @@ pub mod twins;
 pub mod url;
 pub mod why;
 pub mod words;
+pub mod zoom;
 
 use wasm_bindgen::prelude::*;
 

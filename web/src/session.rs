@@ -316,7 +316,8 @@ impl Session {
         self.seek(self.frame.get_untracked().now_ns.saturating_add_signed(delta_ns));
     }
 
-    /// To the next mark of the timeline (merge, queue for a lock, wait for a tag, refusal, throttled writer, broken invariant), or the one before.
+    /// To the next mark of the timeline (merge, queue for a lock, wait for a tag, refusal, throttled writer, passed
+    /// deadline, bfq's idling, broken invariant), or the one before.
     pub fn seek_mark(&self, forward: bool) {
         let mark = self.with_player(|p| p.timeline().mark_from(p.now_ns(), forward));
         match mark.flatten() {

@@ -1,5 +1,5 @@
 // What there is to see beside the stage: strips of CPUs, requests over time, charts, events.
-import { test, expect, button, openPaused } from './page.js';
+import { test, expect, button, card, clock, openPaused } from './page.js';
 
 const numbers = (cells) => cells.map((text) => Number.parseFloat(text.replace(/[^\d.]/g, '')));
 
@@ -100,4 +100,57 @@ test('the table of requests prints by itself', async ({ page }) => {
   await expect(page.locator('#numbers')).toBeHidden();
   const scrolls = await page.locator('#spacetime .scroll').evaluate((e) => e.scrollHeight > e.clientHeight + 1);
   expect(scrolls).toBe(false);
+});
+
+test('the panel of CPUs looks closer and wider, says what each width shows, and a click sets the playhead', async ({ page }) => {
+  await openPaused(page, '#preset=nvme-doorbell&t=5ms&paused=1');
+  const cpus = page.locator('#cpus');
+  await cpus.scrollIntoViewIfNeeded();
+  const [closer, wider] = ['Closer to the playhead', 'Wider'].map((name) => cpus.getByRole('button', { name }));
+  const said = cpus.locator('.zoom-words');
+  await expect(said.first()).toBeEmpty();
+  // Down to 200 ns.
+  for (let n = 0; n < 9; n++) await closer.click();
+  await expect(said.first()).toContainText(/^200\sns around the playhead: kernel functions by name/u);
+  await expect(said.last()).toContainText('In view:');
+  await expect(closer).toBeFocused();
+  await expect(cpus.getByRole('img')).toHaveAccessibleName(/kernel functions by name/);
+  await cpus.getByText('The same as a table').click();
+  await expect(cpus.locator('tbody tr').first()).toContainText('ns');
+  // Keys work while the focus is in the panel.
+  await wider.focus();
+  for (let n = 0; n < 5; n++) await page.keyboard.press('-');
+  await expect(said.first()).toContainText(/^50\sµs around the playhead: doorbells/u);
+  await expect(said.last()).toContainText(/\d+ doorbells; \d+ interrupts/);
+  // The right edge is later than the playhead.
+  const before = await clock(page).innerText();
+  const box = await cpus.locator('.zoom canvas').boundingBox();
+  await cpus.locator('.zoom canvas').click({ position: { x: box.width - 5, y: 10 } });
+  await expect(clock(page)).not.toHaveText(before);
+  await expect(clock(page)).toHaveText(/^5\.03/);
+  for (let n = 0; n < 3; n++) await wider.click();
+  await expect(said.last()).toContainText('dies at work');
+  for (let n = 0; n < 9; n++) await wider.click();
+  await expect(said.first()).toContainText('heat: shares of CPU time and I/Os');
+  await cpus.getByRole('button', { name: 'The last part of the run' }).click();
+  await expect(said.first()).toBeEmpty();
+  await expect(cpus).toContainText('The last 200');
+});
+
+test('marks of the timeline are named below it, and the keys reach them', async ({ page }) => {
+  await openPaused(page, '#preset=dsync-journal&t=0&paused=1');
+  const legend = page.getByRole('list', { name: 'Marks of the timeline' });
+  await expect(card(page, 'B')).toHaveAccessibleName(/bfq/);
+  await card(page, 'B').check();
+  await expect(legend).toContainText('bfq idles for a task while others wait', { timeout: 30_000 });
+  // Each press goes to the next mark; one of them is of this kind.
+  await expect
+    .poll(
+      async () => {
+        await page.keyboard.press(']');
+        return (await page.getByRole('status').allInnerTexts()).join(' ');
+      },
+      { timeout: 30_000 },
+    )
+    .toMatch(/ms: bfq idles for a task while others wait/);
 });

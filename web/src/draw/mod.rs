@@ -14,3 +14,4 @@ pub mod sprites;
 pub mod stage;
 pub mod strips;
 pub mod svg;
+pub mod zoom;

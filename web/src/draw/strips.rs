@@ -2,13 +2,14 @@
 
 use super::paint::{Align, Paint, Rect, Type};
 use super::palette::{Palette, Rgb, Tone};
-use crate::player::{Mode, SLICES, Shares, Strip};
+use crate::player::{Mode, Shares, Strip};
 
 /// Strips shown one by one; the others are one strip with their mean.
 pub const STRIPS_MAX: usize = 16;
-/// Height of a strip and of the gap below it, CSS pixels.
+/// Height of a strip, CSS pixels.
 pub const ROW: f32 = 20.0;
-const GAP: f32 = 4.0;
+/// Height of the gap below it.
+pub const GAP: f32 = 4.0;
 /// Less than this share busy is idle.
 const IDLE: f32 = 0.002;
 
@@ -18,7 +19,7 @@ pub struct StripRow {
     /// CPU number, or how many it stands for.
     pub label: String,
     /// Shares, oldest slice first.
-    pub slices: [Shares; SLICES],
+    pub slices: Vec<Shares>,
 }
 
 /// Rows of the busy CPUs by number, the least busy of many joined; and how many CPUs idled all the time.
@@ -31,11 +32,11 @@ pub fn rows(strips: &[Strip]) -> (Vec<StripRow>, usize) {
     let joined = busy.split_off(shown);
     busy.sort_by_key(|s| s.cpu);
     let mut rows: Vec<StripRow> =
-        busy.into_iter().map(|s| StripRow { label: s.cpu.to_string(), slices: s.slices }).collect();
+        busy.into_iter().map(|s| StripRow { label: s.cpu.to_string(), slices: s.slices.clone() }).collect();
     if !joined.is_empty() {
         let n = joined.len() as f32;
         let mean = |slice: usize, mode: usize| joined.iter().map(|s| s.slices[slice][mode]).sum::<f32>() / n;
-        let slices = std::array::from_fn(|slice| std::array::from_fn(|mode| mean(slice, mode)));
+        let slices = (0..joined[0].slices.len()).map(|n| std::array::from_fn(|mode| mean(n, mode))).collect();
         rows.push(StripRow { label: format!("+{}", joined.len()), slices });
     }
     (rows, idle)
@@ -53,7 +54,7 @@ pub fn row_at(rows: &[StripRow], y: f32) -> Option<&StripRow> {
 
 /// How a mode looks: colour, opacity, and every how many pixels a line of the ground crosses it, so that it can be told
 /// without its colour.
-fn look(mode: Mode, p: &Palette) -> (Rgb, f32, Option<f32>) {
+pub(super) fn look(mode: Mode, p: &Palette) -> (Rgb, f32, Option<f32>) {
     match mode {
         Mode::User => (p.tone(Tone::Idle), 0.55, None),
         Mode::System => (p.ink_2, 1.0, None),
@@ -63,16 +64,21 @@ fn look(mode: Mode, p: &Palette) -> (Rgb, f32, Option<f32>) {
     }
 }
 
+/// Where the rows begin, right of their labels.
+pub fn left(text: f32) -> f32 {
+    Type { size: text, mono: true, strong: false }.width("+000") + text * 0.5
+}
+
 /// Paints the rows from the top left corner on.
 pub fn paint(rows: &[StripRow], width: f32, text: f32, p: &Palette, paint: &mut impl Paint) {
     let face = Type { size: text, mono: true, strong: false };
-    let left = face.width("+000") + text * 0.5;
+    let left = left(text);
     for (i, row) in rows.iter().enumerate() {
         let strip = Rect::new(left, i as f32 * (ROW + GAP), (width - left).max(1.0), ROW);
         let at = (left - text * 0.5, strip.centre().1);
         paint.text(&row.label, at, Align::Right, face, p.ink_2, 1.0);
         paint.fill(strip, 0.0, p.sunken, 1.0);
-        let w = strip.w / SLICES as f32;
+        let w = strip.w / row.slices.len().max(1) as f32;
         for (mode, kind) in Mode::ALL.into_iter().enumerate() {
             let (colour, alpha, _) = look(kind, p);
             for (n, slice) in row.slices.iter().enumerate() {
@@ -93,7 +99,7 @@ pub fn paint(rows: &[StripRow], width: f32, text: f32, p: &Palette, paint: &mut 
 
 /// Lines through the modes that have them: one for each run of slices that it crosses.
 fn hatch(row: &StripRow, strip: Rect, p: &Palette, paint: &mut impl Paint) {
-    let w = strip.w / SLICES as f32;
+    let w = strip.w / row.slices.len().max(1) as f32;
     for (mode, kind) in Mode::ALL.into_iter().enumerate() {
         let (_, _, Some(every)) = look(kind, p) else { continue };
         let mut y = strip.y + every * 0.5;
@@ -105,7 +111,7 @@ fn hatch(row: &StripRow, strip: Rect, p: &Palette, paint: &mut impl Paint) {
                 slice[mode] > 0.0 && below < level && level < below + slice[mode]
             };
             let mut n = 0;
-            while n < SLICES {
+            while n < row.slices.len() {
                 let run = row.slices[n..].iter().take_while(|s| crosses(s)).count();
                 if run > 0 {
                     let x = strip.x + n as f32 * w;
@@ -121,9 +127,10 @@ fn hatch(row: &StripRow, strip: Rect, p: &Palette, paint: &mut impl Paint) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::player::SLICES;
 
     fn strip(cpu: u16, mean: f32) -> Strip {
-        Strip { cpu, slices: [[mean, 0.0, 0.0, 0.0, 0.0]; SLICES], mean: [mean, 0.0, 0.0, 0.0, 0.0] }
+        Strip { cpu, slices: vec![[mean, 0.0, 0.0, 0.0, 0.0]; SLICES], mean: [mean, 0.0, 0.0, 0.0, 0.0] }
     }
 
     #[test]
@@ -159,7 +166,7 @@ mod tests {
             fn text(&mut self, _: &str, _: (f32, f32), _: Align, _: Type, _: Rgb, _: f32) {}
             fn mark(&mut self, _: super::super::paint::Mark, _: (f32, f32), _: f32, _: f32) {}
         }
-        let row = StripRow { label: "3".into(), slices: [[0.25, 0.25, 0.25, 0.0, 0.0]; SLICES] };
+        let row = StripRow { label: "3".into(), slices: vec![[0.25, 0.25, 0.25, 0.0, 0.0]; SLICES] };
         let (mut fills, p) = (Fills(Vec::new()), Palette::LIGHT);
         paint(&[row], 400.0, 12.0, &p, &mut fills);
         let of =

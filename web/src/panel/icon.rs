@@ -35,6 +35,10 @@ pub enum Shape {
     Close,
     /// Turning arrow.
     Reset,
+    /// A glass with a plus.
+    Closer,
+    /// A glass with a minus.
+    Wider,
 }
 
 impl Shape {
@@ -54,6 +58,8 @@ impl Shape {
             Self::Link => "M8 12l4-4M7 9 5 11a2.8 2.8 0 0 0 4 4l2-2M13 11l2-2a2.8 2.8 0 0 0-4-4L9 7",
             Self::Keys => "M3 6h14v8H3zM6 9h.01M10 9h.01M14 9h.01M7 11.5h6",
             Self::Close => "M5 5l10 10M15 5 5 15",
+            Self::Closer => "M14 9A5 5 0 1 1 4 9a5 5 0 0 1 10 0zM12.5 12.5 17 17M9 6.5v5M6.5 9h5",
+            Self::Wider => "M14 9A5 5 0 1 1 4 9a5 5 0 0 1 10 0zM12.5 12.5 17 17M6.5 9h5",
             Self::Reset => "M5 8a6 6 0 1 1-.5 4M5 4v4h4",
         }
     }

@@ -31,6 +31,7 @@ const KEYS: &[(&str, &str)] = &[
     ("a b", "policy A or B on the stage"),
     ("t", "both together, or one again"),
     ("[ ]", "to the mark before, to the next mark"),
+    ("+ -", "closer, wider, with the focus in the panel of CPUs"),
     ("p", "presenter: large type; a clicker's page keys step"),
     ("?", "this sheet"),
 ];

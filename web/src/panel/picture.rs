@@ -47,7 +47,7 @@ pub(super) struct Press {
 }
 
 /// The page's text size, CSS pixels.
-fn root_size() -> f64 {
+pub(super) fn root_size() -> f64 {
     let root = document().document_element();
     let style = root.and_then(|root| window().get_computed_style(&root).ok().flatten());
     let size = style.and_then(|s| s.get_property_value("font-size").ok());

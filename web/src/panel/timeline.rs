@@ -1,7 +1,7 @@
 //! The whole run in one strip: throughput, marks, policy changes, and the playhead as a slider.
 
 use super::control::text;
-use crate::player::{MarkKind, Player};
+use crate::player::{Mark, MarkKind, Player};
 use crate::session::Session;
 use crate::words;
 use leptos::prelude::*;
@@ -55,6 +55,33 @@ pub fn TimelineBar() -> impl IntoView {
     }
 }
 
+/// What the marks in the strip mean.
+#[component]
+pub fn TimelineLegend() -> impl IntoView {
+    let session = Session::here();
+    let legend = Memo::new(move |_| {
+        session.beat.track();
+        session.side.track();
+        session.with_player(|p| legend(p.timeline().marks())).unwrap_or_default()
+    });
+    view! {
+        <ul
+            class="legend timeline-marks"
+            aria-label="Marks of the timeline"
+            inner_html=text(move || legend.get())
+        ></ul>
+    }
+}
+
+/// The kinds of marks that there are.
+fn legend(marks: &[Mark]) -> String {
+    let there = |kind: &MarkKind| marks.iter().any(|m| m.kind == *kind);
+    let item = |kind: MarkKind| {
+        format!("<li><i class=\"{}\" aria-hidden=\"true\"></i>{}</li>", mark_class(kind), kind.words())
+    };
+    MarkKind::ALL.into_iter().filter(there).map(item).collect()
+}
+
 fn mark_class(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::Merge => "mark-merge",
@@ -64,6 +91,8 @@ fn mark_class(kind: MarkKind) -> &'static str {
         MarkKind::FileLock => "mark-file-lock",
         MarkKind::Throttle => "mark-throttle",
         MarkKind::Broken => "mark-broken",
+        MarkKind::Deadline => "mark-deadline",
+        MarkKind::Idle => "mark-idle",
     }
 }
 
@@ -87,9 +116,9 @@ fn picture(p: &Player, changes: &[u64]) -> String {
     };
     let mut shown: Vec<(f64, MarkKind)> = Vec::new();
     for m in timeline.marks() {
-        // One of a kind in a hundredth of the run is enough to find the place.
+        // One of a kind in a fiftieth of the run is enough to find the place.
         let at = m.at_ns as f64 / end as f64;
-        let near = |(other, kind): &(f64, MarkKind)| *kind == m.kind && at - other < 0.01;
+        let near = |(other, kind): &(f64, MarkKind)| *kind == m.kind && at - other < 0.02;
         if at <= 1.0 && !shown.iter().rev().take(8).any(near) {
             shown.push((at, m.kind));
             mark(mark_class(m.kind), at);
@@ -115,6 +144,19 @@ fn outline(shares: impl Iterator<Item = f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_legend_names_the_kinds_that_there_are_and_no_two_look_alike() {
+        let of = |kind| Mark { at_ns: 1, kind };
+        let text = legend(&[of(MarkKind::Idle), of(MarkKind::Merge), of(MarkKind::Idle)]);
+        assert_eq!(text.matches("<li>").count(), 2);
+        assert!(text.contains("mark-idle") && text.contains(MarkKind::Merge.words()));
+        assert_eq!(legend(&[]), "");
+        let mut classes: Vec<&str> = MarkKind::ALL.into_iter().map(mark_class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        assert_eq!(classes.len(), MarkKind::ALL.len());
+    }
 
     #[test]
     fn an_outline_starts_and_ends_on_the_ground() {

@@ -2,7 +2,7 @@
 
 use super::control::{Button, Switch, act, state, text};
 use super::icon::Shape;
-use super::timeline::TimelineBar;
+use super::timeline::{TimelineBar, TimelineLegend};
 use crate::config::SPEED_RANGE;
 use crate::player::EVENT_RATE;
 use crate::session::Session;
@@ -96,6 +96,7 @@ pub fn Transport() -> impl IntoView {
                     <label for="by-event">"By event"</label>
                 </p>
             </div>
+            <TimelineLegend />
         </section>
     }
 }

@@ -89,15 +89,25 @@ impl Cursor {
     pub(super) fn apply_next(&mut self, changes: &[ChangeAt], until_ns: u64) -> Option<Event> {
         // A step of the simulation may log nothing, so this may take several.
         while self.at_rest() {
-            self.sim.log_mut().clear();
-            self.next = 0;
-            self.apply_due_changes(changes);
-            self.strips.close(&self.sim, self.sim.next_event_ns().map_or(until_ns, |at| at.min(until_ns)));
-            if self.sim.next_event_ns().is_none_or(|at| at > until_ns) || !self.sim.step() {
+            if !self.step(changes, until_ns) {
                 return None;
             }
         }
-        let event = self.sim.log().events()[self.next];
+        self.apply_logged()
+    }
+
+    /// One step of the simulation, if it comes not after `until_ns` and the scene has seen all of those before.
+    pub(super) fn step(&mut self, changes: &[ChangeAt], until_ns: u64) -> bool {
+        self.sim.log_mut().clear();
+        self.next = 0;
+        self.apply_due_changes(changes);
+        self.strips.close(&self.sim, self.sim.next_event_ns().map_or(until_ns, |at| at.min(until_ns)));
+        self.sim.next_event_ns().is_some_and(|at| at <= until_ns) && self.sim.step()
+    }
+
+    /// Applies the next of the events that the simulation has logged already.
+    pub(super) fn apply_logged(&mut self) -> Option<Event> {
+        let event = *self.sim.log().events().get(self.next)?;
         self.next += 1;
         self.seq += 1;
         self.scene.apply(&event);

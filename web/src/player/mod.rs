@@ -12,12 +12,14 @@
 mod checkpoint;
 mod cursor;
 mod fork;
+mod lens;
 mod step;
 mod strips;
 mod timeline;
 
 pub use cursor::Unseen;
 pub use fork::Fork;
+pub use lens::{COLUMNS, Inside, Level, Piece, Sign, SignAt, WIDTH_MIN_NS, Window};
 pub use step::{changes_picture, concerns, request};
 pub use strips::{Mode, SLICES, Shares, Strip};
 pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
@@ -25,6 +27,7 @@ pub use timeline::{Mark, MarkKind, TIMELINE_BUCKETS, Timeline, TimelineBucket};
 use crate::scene::Scene;
 use checkpoint::Checkpoints;
 use cursor::{Change, ChangeAt, Cursor};
+use lens::Lens;
 use mqscope_core::check::{Invariant, Violation};
 use mqscope_core::device::DeviceView;
 use mqscope_core::event::Event;
@@ -33,6 +36,7 @@ use mqscope_core::report::Report;
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use mqscope_core::sched::View;
 use mqscope_core::topology::Topology;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -79,6 +83,8 @@ pub struct Player {
     lag_ns: u64,
     clock: Option<fn() -> f64>,
     jumps: u64,
+    /// The window that was looked at last.
+    lens: RefCell<Option<Box<Lens>>>,
 }
 
 impl Player {
@@ -92,7 +98,7 @@ impl Player {
         checkpoints.add(&cursor);
         Ok(Player {
             scout: Some(cursor.clone()),
-            timeline: Timeline::new(scenario.duration_ns),
+            timeline: Timeline::new(&scenario, &topology, &cursor),
             scenario: Rc::new(scenario),
             topology,
             head: cursor,
@@ -108,6 +114,7 @@ impl Player {
             lag_ns: 0,
             clock: None,
             jumps: 0,
+            lens: RefCell::new(None),
         })
     }
 
@@ -400,7 +407,8 @@ impl Player {
         self.changes.truncate(self.head.changes);
         self.changes.push(ChangeAt { position, at_ns: self.now_ns(), change });
         self.checkpoints.drop_after(self.head.seq);
-        self.timeline.forget_after(self.head.seq, self.now_ns());
+        self.timeline.forget_after(&self.head, self.now_ns());
+        self.lens.replace(None);
         self.scout = Some(self.head.clone());
         // Where one simulation step logged several events, the rest of them come before the change.
         self.head.apply_due_changes(&self.changes);
@@ -426,7 +434,7 @@ impl Player {
             }
             return None;
         };
-        self.timeline.add(self.head.seq, &event);
+        self.timeline.add(&self.head, &event);
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
         }
@@ -470,7 +478,7 @@ impl Player {
                 self.timeline.finish(&scout, self.scenario.duration_ns);
                 return;
             };
-            self.timeline.add(scout.seq, &event);
+            self.timeline.add(&scout, &event);
             if scout.at_rest() {
                 self.checkpoints.add_if_due(&scout);
             }

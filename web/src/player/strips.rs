@@ -48,21 +48,23 @@ pub struct Strip {
     /// Which.
     pub cpu: CpuId,
     /// Slices, oldest first; the last one as far as it has passed.
-    pub slices: [Shares; SLICES],
+    pub slices: Vec<Shares>,
     /// Mean over the window, or over the run so far where that is shorter.
     pub mean: Shares,
 }
 
-#[derive(Clone, Debug)]
+/// What a CPU's accounts said last.
+#[derive(Clone, Debug, Default)]
 struct Track {
     /// Its accounts at the end of the last slice.
     last: Accounts,
     /// Part of them that had no room in the slices so far: a CPU that changes its account (returns to user mode, say)
     /// still owes time that is booked on the one before, and that passes in the next slice.
     left_ns: [i64; MODES],
-    /// Slices that are over, by number modulo [`SLICES`], in 255ths.
-    closed: [[u8; MODES]; SLICES],
 }
+
+/// Slices of a CPU that are over, by number modulo [`SLICES`], in 255ths.
+type Closed = [[u8; MODES]; SLICES];
 
 /// The accounts of a CPU in the order of [`Mode::ALL`], ns, and since when they are kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +79,7 @@ pub(super) struct Strips {
     slice_ns: u64,
     /// Number of the slice under way, counted from the start of the run.
     slice: u64,
-    tracks: Vec<Track>,
+    tracks: Vec<(Track, Closed)>,
 }
 
 fn accounts(sim: &Sim, cpu: CpuId, at_ns: u64) -> Accounts {
@@ -90,6 +92,12 @@ fn share(part: u8) -> f32 {
 }
 
 impl Track {
+    /// As [`Track::take`] for a slice that ends at `end_ns`. Of one in which the ramp ended only the part since is known.
+    fn close(&mut self, now: Accounts, end_ns: u64, slice_ns: u64) -> [u8; MODES] {
+        let known_ns = end_ns.saturating_sub(now.from_ns);
+        self.take(now, slice_ns.min(known_ns).max(1))
+    }
+
     /// What passed in a slice of `slice_ns` that ends with these accounts, in 255ths by mode; what does not make a 255th,
     /// or has no room, stays for the next slice, so that nothing is lost.
     fn take(&mut self, now: Accounts, slice_ns: u64) -> [u8; MODES] {
@@ -112,7 +120,7 @@ impl Track {
 
 impl Strips {
     pub(super) fn new(cpus: usize, window_ns: u64) -> Self {
-        let track = Track { last: Accounts::default(), left_ns: [0; MODES], closed: [[0; MODES]; SLICES] };
+        let track = (Track::default(), [[0; MODES]; SLICES]);
         Self { slice_ns: (window_ns / SLICES as u64).max(1), slice: 0, tracks: vec![track; cpus] }
     }
 
@@ -121,8 +129,8 @@ impl Strips {
         while (self.slice + 1) * self.slice_ns <= until_ns {
             let end = (self.slice + 1) * self.slice_ns;
             let place = (self.slice % SLICES as u64) as usize;
-            for (cpu, track) in (0..).zip(&mut self.tracks) {
-                track.closed[place] = track.take(accounts(sim, cpu, end), self.slice_ns);
+            for (cpu, (track, closed)) in (0..).zip(&mut self.tracks) {
+                closed[place] = track.close(accounts(sim, cpu, end), end, self.slice_ns);
             }
             self.slice += 1;
         }
@@ -135,11 +143,11 @@ impl Strips {
         // The last slice counts for as much of it as has passed.
         let last = begun_ns as f32 / self.slice_ns as f32;
         let whole = (kept as f32 + last).max(f32::MIN_POSITIVE);
-        let strip = |(cpu, track): (CpuId, &Track)| {
-            let mut slices = [Shares::default(); SLICES];
+        let strip = |(cpu, (track, closed)): (CpuId, &(Track, Closed))| {
+            let mut slices = vec![Shares::default(); SLICES];
             for back in 1..=kept {
                 let place = ((self.slice - back as u64) % SLICES as u64) as usize;
-                slices[SLICES - 1 - back] = track.closed[place].map(share);
+                slices[SLICES - 1 - back] = closed[place].map(share);
             }
             let open = track.clone().take(accounts(sim, cpu, now_ns), begun_ns);
             slices[SLICES - 1] = open.map(share);
@@ -159,7 +167,74 @@ impl Strips {
 
     /// Bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        self.tracks.len() * size_of::<Track>()
+        self.tracks.len() * size_of::<(Track, Closed)>()
+    }
+}
+
+/// Equal slices of a fixed part of the run, all of them kept: what [`Strips`] is for the last window.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    /// Where the first begins, ns.
+    pub(super) from_ns: u64,
+    /// Length of one, ns.
+    pub(super) slice_ns: u64,
+    count: usize,
+    tracks: Vec<Track>,
+    /// Those that are over, each with all CPUs, in 255ths.
+    closed: Vec<[u8; MODES]>,
+}
+
+impl Columns {
+    /// `count` slices that begin at `from_ns`, where the simulation stands.
+    pub(super) fn new(sim: &Sim, from_ns: u64, slice_ns: u64, count: usize) -> Self {
+        let mut new =
+            Self { from_ns, slice_ns: slice_ns.max(1), count, tracks: Vec::new(), closed: Vec::new() };
+        new.begin(sim, from_ns);
+        new
+    }
+
+    fn begin(&mut self, sim: &Sim, at_ns: u64) {
+        let track = |cpu| Track { last: accounts(sim, cpu, at_ns), ..Track::default() };
+        self.tracks = (0..sim.topology().cpus.len() as CpuId).map(track).collect();
+    }
+
+    /// How many are over.
+    pub(super) fn done(&self) -> usize {
+        self.closed.len() / self.tracks.len().max(1)
+    }
+
+    /// As [`Strips::close`].
+    pub(super) fn close(&mut self, sim: &Sim, until_ns: u64) {
+        let mut end = self.from_ns + (self.done() as u64 + 1) * self.slice_ns;
+        while end <= until_ns && self.done() < self.count {
+            for (cpu, track) in (0..).zip(&mut self.tracks) {
+                self.closed.push(track.close(accounts(sim, cpu, end), end, self.slice_ns));
+            }
+            end += self.slice_ns;
+        }
+    }
+
+    /// Forgets the slices that are not over at `ns`, where the simulation stands.
+    pub(super) fn forget_after(&mut self, sim: &Sim, ns: u64) {
+        let keep = (ns.saturating_sub(self.from_ns) / self.slice_ns) as usize;
+        if keep < self.done() {
+            self.closed.truncate(keep * self.tracks.len());
+            self.begin(sim, ns);
+        }
+    }
+
+    /// The slices of this range of numbers; those that are not over are empty.
+    pub(super) fn strips(&self, range: std::ops::Range<usize>) -> Vec<Strip> {
+        let (cpus, over) = (self.tracks.len(), range.end.min(self.done()).saturating_sub(range.start).max(1));
+        let strip = |cpu: usize| {
+            let slices: Vec<Shares> = range
+                .clone()
+                .map(|n| self.closed.get(n * cpus + cpu).map_or(Shares::default(), |parts| parts.map(share)))
+                .collect();
+            let mean = std::array::from_fn(|mode| slices.iter().map(|s| s[mode]).sum::<f32>() / over as f32);
+            Strip { cpu: cpu as CpuId, slices, mean }
+        };
+        (0..cpus).map(strip).collect()
     }
 }
 

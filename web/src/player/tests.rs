@@ -389,3 +389,58 @@ fn by_event_as_many_pass_in_a_second_whatever_time_lies_between_them() {
         assert_eq!(p.now_ns(), before + 20_000, "{name}: by time again");
     }
 }
+
+/// Marks of one kind after the whole run has been explored.
+fn marks(scenario: Scenario, kind: MarkKind) -> Vec<Mark> {
+    let mut p = Player::new(scenario).expect("it can be played");
+    while p.explore(1_000_000) {}
+    p.timeline().marks().iter().filter(|m| m.kind == kind).copied().collect()
+}
+
+#[test]
+fn a_request_that_leaves_its_scheduler_after_its_deadline_is_a_mark() {
+    let mut short = scenario("deadline-mix", 1);
+    assert_eq!(marks(short.clone(), MarkKind::Deadline), [], "nothing waits for half a second");
+    short.devices[0].iosched.insert("read_expire".into(), 2);
+    let found = marks(short.clone(), MarkKind::Deadline);
+    assert!(!found.is_empty());
+    // The one that leaves then has waited for longer than the limit.
+    let mut p = Player::new(short).expect("it can be played");
+    p.seek(found[0].at_ns - 1);
+    finish_seek(&mut p);
+    let at = found[0].at_ns;
+    loop {
+        let event = p.apply_next(at).expect("the event of the mark");
+        if let mqscope_core::event::Kind::Dequeue { rq, .. } = event.kind {
+            let request = p.scene().request(rq).expect("it is known");
+            if !request.is_write() && event.at_ns >= request.letters.i + 2_000_000 {
+                break;
+            }
+        }
+    }
+    // Without deadlines there is nothing to miss.
+    assert_eq!(marks(scenario("deadline-mix", 0), MarkKind::Deadline), []);
+}
+
+#[test]
+fn a_disk_that_bfq_keeps_idle_while_requests_wait_is_a_mark() {
+    let case = case("dsync-journal").expect("the case");
+    let of = |label: &str| {
+        let column = case.columns.iter().position(|c| c.label == label).expect("the column");
+        case.scenario(0, column, true).expect("it can be read")
+    };
+    assert!(!marks(of("bfq"), MarkKind::Idle).is_empty());
+    assert_eq!(marks(of("bfq, slice_idle 0"), MarkKind::Idle), []);
+}
+
+#[test]
+fn every_kind_of_mark_has_a_bit_and_words_of_its_own() {
+    let mut bits: Vec<u16> = MarkKind::ALL.iter().map(|k| *k as u16).collect();
+    let mut words: Vec<&str> = MarkKind::ALL.iter().map(|k| k.words()).collect();
+    assert!(bits.iter().all(|b| b.is_power_of_two()));
+    bits.sort_unstable();
+    bits.dedup();
+    words.sort_unstable();
+    words.dedup();
+    assert_eq!((bits.len(), words.len()), (MarkKind::ALL.len(), MarkKind::ALL.len()));
+}
