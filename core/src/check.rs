@@ -147,6 +147,8 @@ pub struct Violation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     pub on: bool,
+    /// A rule is broken on purpose in this run.
+    lesson: bool,
     /// What is still to be broken, as bits.
     armed: u8,
     /// Who sleeps with which lock held (only ever on purpose).
@@ -167,7 +169,8 @@ impl std::hash::Hash for Checks {
 impl Checks {
     pub(crate) fn new(broken: &[Invariant]) -> Self {
         let armed = broken.iter().fold(0, |bits, i| bits | i.bit());
-        Self { on: cfg!(debug_assertions) || armed != 0, armed, ..Self::default() }
+        let lesson = armed != 0;
+        Self { on: cfg!(debug_assertions) || lesson, lesson, armed, ..Self::default() }
     }
 
     /// Whether this is still to be broken.
@@ -200,11 +203,11 @@ impl Checks {
 impl Sim {
     /// Switches the checks of [`Invariant`]s on or off. They are on in debug builds and where a scenario breaks one.
     pub fn set_checks(&mut self, on: bool) {
-        let Checks { armed, asleep_with, .. } = self.checks;
+        let Checks { lesson, armed, asleep_with, .. } = self.checks;
         let violations = std::mem::take(&mut self.checks.violations);
         let total = self.checks.total;
         // What was remembered of the past is stale after a pause.
-        self.checks = Checks { on, armed, asleep_with, violations, total, ..Checks::default() };
+        self.checks = Checks { on, lesson, armed, asleep_with, violations, total, ..Checks::default() };
     }
 
     /// The first [`VIOLATIONS_MAX`] violations so far.

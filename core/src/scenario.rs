@@ -406,6 +406,16 @@ impl Scenario {
         serde_json::from_value(value)
     }
 
+    /// As JSON: a message between two parts of the same program.
+    pub fn to_json(&self) -> String {
+        serde_json::to_value(self).map(|v| v.to_string()).unwrap_or_default()
+    }
+
+    /// Reads what [`Self::to_json`] wrote; `None` if it is anything else.
+    pub fn from_json(text: &str) -> Option<Self> {
+        Self::from_value(serde_json::from_str(text).ok()?).ok()
+    }
+
     /// Reads the TOML text form.
     #[cfg(feature = "text")]
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {

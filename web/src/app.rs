@@ -11,6 +11,7 @@ use leptos::ev;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 use leptos_use::{use_document_visibility, use_event_listener, use_media_query, use_preferred_dark};
+use std::time::Duration;
 
 /// Whether dark colours are on, by choice or by the system.
 #[derive(Clone, Copy)]
@@ -21,6 +22,35 @@ pub struct Dark(pub Memo<bool>);
 pub struct Calm(pub Signal<bool>);
 
 const LESS_MOTION: &str = "(prefers-reduced-motion: reduce)";
+
+/// Parts of the page that are built one by one, each in a task of its own, so that none takes long.
+const PARTS: usize = 14;
+
+/// The part of this number, once it is its turn.
+fn part(built: RwSignal<usize>, number: usize, view: fn() -> AnyView) -> impl IntoView {
+    let there = Memo::new(move |_| built.get() > number);
+    move || there.get().then(view)
+}
+
+/// Builds the next part, and in later tasks those after it: first the stage, then what runs on it, and after the first
+/// picture the rest.
+fn build_on(session: Session, built: RwSignal<usize>) {
+    if built.try_update(|n| *n += 1).is_none() {
+        return;
+    }
+    let next = move || build_on(session, built);
+    match built.get_untracked() {
+        1 => set_timeout(
+            move || {
+                session.begin();
+                request_animation_frame(next);
+            },
+            Duration::ZERO,
+        ),
+        n if n < PARTS => set_timeout(next, Duration::ZERO),
+        _ => {}
+    }
+}
 
 /// The page.
 #[component]
@@ -82,6 +112,9 @@ pub fn App() -> impl IntoView {
     });
     use_keys(session, open_sheet);
 
+    let built = RwSignal::new(0);
+    Effect::new(move |_| set_timeout(move || build_on(session, built), Duration::ZERO));
+
     view! {
         <Header on_keys=open_sheet />
         <main class="page">
@@ -90,29 +123,26 @@ pub fn App() -> impl IntoView {
                 <div class="scene">
                     <Intro />
                     <Compare />
-                    <Stage>
-                        <Transport />
-                    </Stage>
-                    <Elevator />
-                    <TwinsPanel />
-                    <Cpus />
+                    {part(built, 0, || view! { <Stage><Transport /></Stage> }.into_any())}
+                    {part(built, 3, || view! { <Elevator /> }.into_any())}
+                    {part(built, 4, || view! { <TwinsPanel /> }.into_any())}
+                    {part(built, 5, || view! { <Cpus /> }.into_any())}
                 </div>
                 <div class="side">
-                    <PolicyPanel />
-                    <Inspector />
+                    {part(built, 1, || view! { <PolicyPanel /> }.into_any())}
+                    {part(built, 2, || view! { <Inspector /> }.into_any())}
                 </div>
             </div>
-            <SpaceTimePanel />
-            <Charts />
-            <Cases />
-            <Figures />
-            <Contention />
-            <Lamps />
+            {part(built, 6, || view! { <SpaceTimePanel /> }.into_any())}
+            {part(built, 7, || view! { <Charts /> }.into_any())}
+            {part(built, 8, || view! { <Cases /> }.into_any())}
+            {part(built, 9, || view! { <Figures /> }.into_any())}
+            {part(built, 10, || view! { <Contention /> <Lamps /> }.into_any())}
             <div class="pair">
-                <Workload />
-                <EventLog />
+                {part(built, 11, || view! { <Workload /> }.into_any())}
+                {part(built, 12, || view! { <EventLog /> }.into_any())}
             </div>
-            <Keep />
+            {part(built, PARTS - 1, || view! { <Keep /> }.into_any())}
             <Announcer />
         </main>
         <footer class="foot">

@@ -99,7 +99,7 @@ impl Rules {
 }
 
 /// New rules from one moment of the run on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The moment, ns.
     pub at_ns: u64,

@@ -1,7 +1,7 @@
-//! A run for numbers alone, in slices short enough to leave the page alive. No browser here: the owner says when a
+//! A run for numbers alone, in slices short enough to leave its thread alive. No browser here: the owner says when a
 //! slice is over.
 
-use crate::config::Policy;
+use crate::config::Change;
 use mqscope_core::Sim;
 use mqscope_core::kernel::Knobs;
 use mqscope_core::report::Report;
@@ -22,7 +22,7 @@ pub struct Run {
 }
 
 /// Numbers of a run, whole or so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Numbers {
     /// The report.
     pub report: Report,
@@ -33,11 +33,11 @@ pub struct Numbers {
 }
 
 impl Run {
-    /// Begins a run of `scenario`, whose policy changes as `policy` says.
-    pub fn new(scenario: &Scenario, policy: &Policy) -> Result<Self, ScenarioError> {
+    /// Begins a run of `scenario`, whose policy changes on the way.
+    pub fn new(scenario: &Scenario, changes: &[Change]) -> Result<Self, ScenarioError> {
         let mut sim = Sim::new(scenario)?;
         sim.log_mut().set_on(false);
-        let changes = policy.changes.iter().map(|c| (c.at_ns, c.rules.knobs())).collect();
+        let changes = changes.iter().map(|c| (c.at_ns, c.rules.knobs())).collect();
         Ok(Self { sim, changes, next: 0, duration_ns: scenario.duration_ns.max(1), finished: false })
     }
 

@@ -4,17 +4,19 @@
 //! no signal, and once a frame a small [`Frame`] is published. Nothing is scheduled while nothing moves.
 
 mod ask;
+mod crew;
 mod edit;
 mod frames;
 mod keep;
 mod link;
 mod runs;
 
+use crew::Hand;
 pub use frames::{Painter, Reader};
 
 use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::job::Reading;
-use crate::numbers::{Numbers, Run, TwinRun};
+use crate::numbers::Numbers;
 use crate::player::Player;
 use crate::scene::Spot;
 use crate::twins::Account;
@@ -97,14 +99,22 @@ pub struct Session {
 /// What is no business of signals.
 #[derive(Default)]
 struct Local {
+    /// What the address said, until it is built.
+    asked: Option<crate::url::Read>,
     base: Option<Scenario>,
     players: [Option<Player>; 2],
-    runs: [Option<Run>; 2],
-    /// Both runs are to be compared, or being compared.
+    /// Who computes the numbers of each side; the first of them the comparison too.
+    hands: [Hand; 2],
+    /// Whose numbers are to be ordered anew.
+    due: [bool; 2],
+    /// Orders given to them so far.
+    orders: u64,
+    /// Both runs are to be compared once their numbers are known.
     twin_due: bool,
-    twin: Option<TwinRun>,
     run_timer: bool,
     asking: ask::Asking,
+    /// Whose turn it was in the page's own work.
+    turn: usize,
     /// The run on the stage is not known to its end yet.
     unexplored: bool,
     link_timer: bool,
@@ -131,7 +141,7 @@ struct Local {
 }
 
 impl Session {
-    /// Reads the address and builds what it asks for. Signals belong to the current owner.
+    /// Reads the address; [`Session::begin`] builds what it asks for. Signals belong to the current owner.
     pub fn open(fragment: &str, calm: Signal<bool>) -> Self {
         let read = crate::url::read(fragment);
         let session = Self {
@@ -162,8 +172,15 @@ impl Session {
             calm,
             local: StoredValue::new_local(Rc::default()),
         };
-        session.load(read);
+        session.local.with_value(|l| l.borrow_mut().asked = Some(read));
         session
+    }
+
+    /// Builds what the address asked for; until then nothing runs, and the page can be seen.
+    pub fn begin(&self) {
+        if let Some(read) = self.with_local(|l| l.asked.take()).flatten() {
+            self.load(read);
+        }
     }
 
     /// The session of this page.
@@ -292,7 +309,13 @@ impl Session {
         let end = self.frame.get_untracked().duration_ns;
         self.with_player_mut(|p| p.seek(ns.min(end)));
         self.with_local(|l| l.stepped = false);
-        self.moved();
+        if self.with_player(|p| p.seeking().is_some()) == Some(true) {
+            // The slower readers are told when it has arrived.
+            self.publish();
+            self.redraw();
+        } else {
+            self.moved();
+        }
     }
 
     /// Moves the playhead to event number `event`, which happens at `t_ns`, and stands behind it.

@@ -14,7 +14,7 @@ const BARS_MAX: usize = 120;
 const LISTED: usize = 12;
 
 /// A place in both runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     /// Time in each run, ns.
     pub at_ns: [u64; 2],
@@ -44,7 +44,7 @@ pub struct Account {
 }
 
 /// Differences of neighbouring I/Os, ns; positive: the second run took longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bar {
     /// A tenth differ by less.
     pub low_ns: i64,
@@ -236,7 +236,7 @@ mod tests {
             let mut scenario = config.scenario(&preset.base, side).expect("it builds");
             scenario.duration_ns = duration_ns;
             scenario.warmup_ns = 0;
-            Run::new(&scenario, config.policy(side)).expect("it runs")
+            Run::new(&scenario, &config.policy(side).changes).expect("it runs")
         };
         TwinRun::new([run(Side::A), run(Side::B)])
     }

@@ -4,8 +4,10 @@ use super::Invariant;
 use crate::block::NONE;
 use crate::sim::Sim;
 
-/// Slots that may be looked at for every event, on average: what the check may cost.
-const SLOTS_AN_EVENT: u64 = 64;
+/// Slots that may be looked at for every event, on average: what the check may cost. 64 double the time of a run with a
+/// thousand tags, which a lesson may cost that shows at which event a rule was broken.
+const SLOTS_AN_EVENT: u64 = 8;
+const SLOTS_AN_EVENT_IN_LESSONS: u64 = 64;
 
 /// What the checker remembers between two looks.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +50,8 @@ impl Sim {
         let mut watch = std::mem::take(&mut self.checks.tags);
         watch.changed_by = None;
         self.collect_held(&mut watch);
-        watch.due = self.events + (watch.free.len() + watch.held.len()) as u64 / SLOTS_AN_EVENT;
+        let bound = if self.checks.lesson { SLOTS_AN_EVENT_IN_LESSONS } else { SLOTS_AN_EVENT };
+        watch.due = self.events + (watch.free.len() + watch.held.len()) as u64 / bound;
         watch.gaps.resize(self.tags.len(), 0);
         let mut driver_tags = 0;
         for t in 0..self.tags.len() {

@@ -34,7 +34,7 @@ pub struct Reorder {
 }
 
 /// One I/O in both runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {
     /// Its task.
     pub task: TaskId,

@@ -29,10 +29,11 @@ export const playButton = (page) => page.getByRole('button', { name: 'Play', exa
 export const pauseButton = (page) => page.getByRole('button', { name: 'Pause', exact: true });
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
 
-/** Opens the page and waits until it plays. */
+/** Opens the page and waits until it plays and all of it is built. */
 export async function open(page, fragment = '') {
   await page.goto(`/${fragment}`);
   await expect(pauseButton(page).or(playButton(page))).toBeVisible();
+  await expect(page.locator('#keep')).toBeAttached();
 }
 
 /** Opens the page, and stops it. */

@@ -90,6 +90,10 @@ pub(super) fn Picture(
     }
     Effect::new(move |drawn: Option<Option<((f64, f64), bool)>>| {
         let now = (size.get(), dark.get());
+        if now.0.0 <= 0.0 {
+            // Not laid out yet: to ask for the page's text size now would lay it all out at once.
+            return None;
+        }
         // Once in each size and theme also out of sight, so that a canvas is never a blurred one that grew.
         let wanted = shown.get() || printing.get() || drawn.flatten() != Some(now);
         let canvas = canvas.get()?;

@@ -29,7 +29,7 @@ pub fn SpaceTimePanel() -> impl IntoView {
         let (beat, ask) = (session.beat.get(), ask.get());
         session.side.track();
         match last {
-            Some(last) if !shown.get() => last.clone(),
+            last if !shown.get() => last.cloned().unwrap_or_default(),
             Some(last) if session.playing.get() && !beat.is_multiple_of(BEATS) => last.clone(),
             _ => session.with_player(|p| spacetime::table(p.scene(), &ask)).unwrap_or_default(),
         }

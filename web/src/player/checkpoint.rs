@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Bytes that the checkpoints spread over the whole run may take.
-pub(super) const BUDGET_BYTES: usize = 15 << 20;
+pub(super) const BUDGET_BYTES: usize = 18 << 20;
 /// Bytes that the checkpoints close behind the playhead may take.
-pub(super) const NEAR_BYTES: usize = 5 << 20;
+pub(super) const NEAR_BYTES: usize = 4 << 20;
 /// Log events between two spread checkpoints at first.
 const SPACING: u64 = 4_096;
 /// Log events between two checkpoints close behind the playhead.
@@ -30,8 +30,9 @@ impl Checkpoint {
 
 /// Spread copies in order of position, and a few close behind the playhead.
 ///
-/// When the budget of the spread ones is spent, every second one is dropped and the spacing doubles: they stay spread
-/// evenly over what was explored, whatever its length. The near ones are a ring: they make the next steps back cheap
+/// When the budget of the spread ones is spent, one goes for each that comes: of those closest together the first. New
+/// ones keep the distance that this leaves, so that they stay spread over what was explored, whatever its length, and the
+/// budget stays used. The near ones are a ring: they make the next steps back cheap
 /// where the spread ones are far apart.
 #[derive(Clone)]
 pub(super) struct Checkpoints {
@@ -82,14 +83,12 @@ impl Checkpoints {
         }
     }
 
+    /// Drops the one whose neighbours are closest to each other; the first and the last stay.
     fn thin(&mut self) {
-        let mut keep = false;
-        self.list.retain(|_| {
-            keep = !keep;
-            keep
-        });
-        self.spacing *= 2;
-        self.bytes = self.list.iter().map(|c| c.cursor.bytes()).sum();
+        let gap = |i: &usize| self.list[i + 1].seq - self.list[i - 1].seq;
+        let Some(i) = (1..self.list.len() - 1).min_by_key(gap) else { return };
+        self.spacing = self.spacing.max(gap(&i));
+        self.bytes -= self.list.remove(i).cursor.bytes();
     }
 
     /// The last checkpoint at or before this position.

@@ -56,8 +56,10 @@ const SCOUT_BUDGET_MS: f64 = 2.0;
 const TICK_BUDGET_EVENTS: u64 = 20_000;
 /// Log events that a step may search through before it gives up.
 const STEP_BUDGET_EVENTS: u64 = 400_000;
-/// Log events that a seek applies at once; the rest follows in ticks.
+/// Log events that a seek applies at once without a clock; the rest follows in ticks.
 const SEEK_BUDGET_EVENTS: u64 = 200_000;
+/// Wall time that a seek, or a tick of a long one, may take, ms (with a clock): no task longer than 50 ms.
+const SEEK_BUDGET_MS: f64 = 32.0;
 /// Events between two looks at the clock.
 const CLOCK_EVERY: u64 = 256;
 
@@ -206,7 +208,7 @@ impl Player {
         let begin = self.clock.map(|c| c());
         self.lag_ns = 0;
         if let Some(target) = self.seeking {
-            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, TICK_BUDGET_MS * 2.0) {
+            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, SEEK_BUDGET_MS) {
                 self.seeking = None;
             }
         } else if let (true, Some(rate)) = (self.playing && wall_ms > 0.0, self.event_rate) {
@@ -273,6 +275,7 @@ impl Player {
     /// beyond it the way is finished in ticks, see [`Player::seeking`].
     pub fn seek(&mut self, ns: u64) {
         let target = ns.min(self.duration_ns());
+        let begin = self.clock.map(|c| c());
         self.seeking = None;
         self.jumps += 1;
         let from = self.checkpoints.before_time(target);
@@ -282,7 +285,7 @@ impl Player {
                 self.restore(cursor);
             }
         }
-        if !self.run_to(target, SEEK_BUDGET_EVENTS, None, f64::INFINITY) {
+        if !self.run_to(target, SEEK_BUDGET_EVENTS, begin, SEEK_BUDGET_MS) {
             self.seeking = Some(target);
         }
     }

@@ -70,6 +70,9 @@ impl Session {
     /// Whether the page or the stage is out of sight.
     pub fn set_hidden(&self, page: Option<bool>, stage: Option<bool>) {
         self.with_local(|l| {
+            if let Some(hidden) = page.filter(|hidden| *hidden != l.page_hidden) {
+                l.hands.iter().for_each(|hand| hand.look(!hidden));
+            }
             l.page_hidden = page.unwrap_or(l.page_hidden);
             l.stage_hidden = stage.unwrap_or(l.stage_hidden);
             l.last_ms = 0.0;
@@ -94,8 +97,7 @@ impl Session {
             l.painter = None;
             l.twin_painter = None;
             l.players = [None, None];
-            l.runs = [None, None];
-            (l.twin, l.twin_due) = (None, false);
+            (l.hands, l.due, l.twin_due) = Default::default();
             l.asking = super::ask::Asking::default();
         });
     }
@@ -112,16 +114,18 @@ impl Session {
             let unseen = l.page_hidden || (l.stage_hidden && l.shown == 0);
             let passed = if l.last_ms > 0.0 { (now - l.last_ms).clamp(0.0, STEP_MAX_MS) } else { 0.0 };
             l.last_ms = now;
-            let mut painter = l.painter.take();
             let player = l.players[side].as_mut()?;
-            // A long seek goes on in ticks, also while it is paused.
+            let mut painter = l.painter.take();
+            // A long seek goes on in ticks, also while it is paused or the stage is scrolled away.
             let seeking = player.seeking().is_some();
             // Both are locked in time: the one on the stage waits for the other.
-            if (playing || seeking) && !unseen && !l.twin_behind {
+            if (playing && !unseen || seeking) && !l.twin_behind {
                 player.tick(passed);
             }
+            // What lies on the way of a long seek is no picture that anybody asked for.
+            let on_the_way = player.seeking().is_some();
             let settles = match painter.as_mut() {
-                Some(paint) if !unseen && !l.stage_hidden => paint(player, selected, passed),
+                Some(paint) if !unseen && !l.stage_hidden && !on_the_way => paint(player, selected, passed),
                 _ => false,
             };
             let arrived = seeking && l.players[side].as_ref().is_some_and(|p| p.seeking().is_none());
@@ -131,13 +135,14 @@ impl Session {
             if beat {
                 l.beat_ms = now;
             }
-            Some(((playing || seeking) && !unseen, settles, beat, arrived))
+            Some((playing && !unseen || seeking, settles, beat, arrived))
         });
         self.publish();
         let Some((goes_on, settles, beat, arrived)) = more.flatten() else { return };
         if arrived {
-            // The end of a long seek is news for the slower readers too.
+            // The end of a long seek is news for the slower readers and the address too.
             self.beat.update(|b| *b = b.wrapping_add(1));
+            self.save_soon();
         }
         if playing && goes_on && self.frame.get_untracked().ended {
             self.with_player_mut(|p| p.set_playing(false));

@@ -35,7 +35,8 @@ impl Session {
 
     /// Writes the address now.
     pub fn save(&self) {
-        if self.config.try_get_untracked().is_none() {
+        let built = self.with_local(|l| l.asked.is_none());
+        if built != Some(true) || self.config.try_get_untracked().is_none() {
             return;
         }
         let (fragment, _) = self.config.with_untracked(|c| crate::url::write(c, &self.view()));

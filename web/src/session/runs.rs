@@ -1,52 +1,69 @@
-//! The two runs for numbers: computed in the background, in slices that leave the page alive.
+//! The two runs for numbers and their comparison: ordered from the crew, whose answers come later; and what the page does
+//! itself in the background, in slices that leave it alive.
 
+use super::crew::Hand;
 use super::frames::wall_ms;
 use super::{Local, Session};
 use crate::config::Side;
-use crate::numbers::{Numbers, Run, TwinRun};
+use crate::desk;
 use crate::player::Player;
-use crate::twins::{self, Account};
 use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest slice of work, ms. Far below the 50 ms from which on a page feels stuck.
+/// Longest slice of exploring, ms.
 pub(super) const SLICE_MS: f64 = 8.0;
-/// Time between two looks at numbers that are still growing, ms.
+/// Time between two looks at what is still being explored, ms.
 const PUBLISH_MS: f64 = 250.0;
 /// Events that the player explores between two looks at the clock.
 const EXPLORE_EVENTS: u64 = 2_000;
-
-/// What a slice brought.
-enum Grown {
-    /// Numbers of a side.
-    Numbers(usize, Arc<Numbers>),
-    /// More of the run on the stage is known.
-    Timeline,
-    /// More of the comparison.
-    Twins(Arc<Account>),
-}
+/// Turns of the page's own work: orders for both hands, the hands if they are the page's, and exploring.
+const TURNS: usize = 5;
+const HANDS: usize = 2;
 
 impl Session {
     /// Begins the run of one side anew.
     pub(super) fn restart_run(&self, side: Side) {
-        let config = self.config.get_untracked();
         self.twins.set(None);
         self.with_local(|l| {
-            (l.twin, l.twin_due) = (None, true);
-            let scenario = l.base.as_ref().and_then(|base| config.scenario(base, side).ok());
-            l.runs[side.index()] = scenario.and_then(|s| Run::new(&s, config.policy(side)).ok());
+            // A comparison under way would be of runs that are no more.
+            if !l.twin_due {
+                l.hands[0].stop();
+            }
+            l.twin_due = true;
         });
+        self.with_local(|l| l.due[side.index()] = true);
         self.continue_runs();
     }
 
-    /// Asks for the next slice if one is needed and none is asked for.
+    /// Orders the numbers of a side, or the comparison of both, from one of the hands.
+    fn order(&self, hand: usize, sides: &[Side]) {
+        let (session, config) = (*self, self.config.get_untracked());
+        self.with_local(|l| {
+            let scenario = |side: &Side| config.scenario(l.base.as_ref()?, *side).ok();
+            let scenarios: Option<Vec<_>> = sides.iter().map(scenario).collect();
+            // What cannot run has been refused in words already.
+            let Some(scenarios) = scenarios else { return l.hands[hand].stop() };
+            l.orders += 1;
+            let order = desk::order(l.orders, scenarios.iter().zip(sides.iter().map(|s| config.policy(*s))));
+            l.hands[hand].give(session, hand, !l.page_hidden, l.orders, order);
+        });
+    }
+
+    /// Orders the comparison once both runs are known, and asks for the next slice of the page's own work if there is any
+    /// and none is asked for.
     pub(super) fn continue_runs(&self) {
         let session = *self;
+        let compare = self.with_local(|l| {
+            let compare = l.twin_due && l.due == [false; 2] && l.hands.iter().all(Hand::idle);
+            l.twin_due &= !compare;
+            compare
+        });
+        if compare == Some(true) {
+            self.order(0, &Side::BOTH);
+        }
         self.with_local(|l| {
-            let open = l.runs.iter().any(Option::is_some) || l.unexplored || l.twin_due;
-            if open && !l.run_timer && !l.page_hidden {
+            if (0..TURNS).any(|turn| l.waits(turn)) && !l.run_timer && !l.page_hidden {
                 l.run_timer = true;
                 set_timeout(move || session.on_slice(), Duration::ZERO);
             }
@@ -57,68 +74,48 @@ impl Session {
         if self.beat.try_get_untracked().is_none() {
             return;
         }
-        let session = *self;
-        let (start, side) = (wall_ms(), self.side.get_untracked().index());
-        let done = self.with_local(|l| {
+        let side = self.side.get_untracked().index();
+        let (mut answer, mut order) = (None, None);
+        let explored = self.with_local(|l| {
             l.run_timer = false;
-            // The side that is behind goes first, so both columns grow together.
-            let index = (0..2)
-                .filter(|i| l.runs[*i].is_some())
-                .min_by_key(|i| l.runs[*i].as_ref().map_or(u64::MAX, Run::now_ns));
-            let Some(index) = index else {
-                if !l.unexplored {
-                    return session.compare_slice(l, start).map(Grown::Twins);
-                }
-                l.unexplored = explore(l.players[side].as_mut(), start);
-                let due = !l.unexplored || start - l.published_ms > PUBLISH_MS;
-                l.published_ms = if due { start } else { l.published_ms };
-                return due.then_some(Grown::Timeline);
-            };
-            let run = l.runs[index].as_mut()?;
-            let finished = run.advance(|| wall_ms() - start > SLICE_MS);
-            let due = finished || start - l.published_ms > PUBLISH_MS;
-            let numbers = due.then(|| Arc::new(run.numbers()));
-            if due {
-                l.published_ms = start;
+            // One after the other, so that all of them grow.
+            l.turn = (1..=TURNS).map(|on| (l.turn + on) % TURNS).find(|turn| l.waits(*turn))?;
+            let hand = l.turn % HANDS;
+            if l.turn < HANDS {
+                order = std::mem::take(&mut l.due[hand]).then_some(hand);
+                return None;
+            } else if l.turn < 2 * HANDS {
+                answer = l.hands[hand].slice().map(|bytes| (hand, bytes));
+                return None;
             }
-            if finished {
-                l.runs[index] = None;
-            }
-            numbers.map(|numbers| Grown::Numbers(index, numbers))
+            let start = wall_ms();
+            l.unexplored = explore(l.players[side].as_mut(), start);
+            let due = !l.unexplored || start - l.published_ms > PUBLISH_MS;
+            l.published_ms = if due { start } else { l.published_ms };
+            due.then_some(())
         });
-        match done.flatten() {
-            Some(Grown::Numbers(index, numbers)) => self.numbers[index].set(Some(numbers)),
-            Some(Grown::Timeline) => {
-                self.publish();
-                self.beat.update(|b| *b = b.wrapping_add(1));
-            }
-            Some(Grown::Twins(account)) => self.twins.set(Some(account)),
-            None => {}
+        if let Some(hand) = order {
+            self.order(hand, &[Side::BOTH[hand]]);
+        }
+        if let Some((hand, bytes)) = answer {
+            self.on_answer(hand, bytes);
+        }
+        if explored.flatten().is_some() {
+            self.publish();
+            self.beat.update(|b| *b = b.wrapping_add(1));
         }
         self.continue_runs();
     }
+}
 
-    /// Compares both runs for one slice.
-    fn compare_slice(&self, l: &mut Local, start: f64) -> Option<Arc<Account>> {
-        if l.twin.is_none() {
-            let (config, base) = (self.config.get_untracked(), l.base.as_ref()?);
-            let run = |side| Run::new(&config.scenario(base, side).ok()?, config.policy(side)).ok();
-            // What cannot run has been refused in words already.
-            l.twin_due = false;
-            l.twin = Some(TwinRun::new([run(Side::A)?, run(Side::B)?]));
-            l.twin_due = true;
+impl Local {
+    /// Whether there is work for the page at this turn.
+    fn waits(&self, turn: usize) -> bool {
+        match turn / HANDS {
+            0 => self.due[turn],
+            1 => self.hands[turn % HANDS].waits_for_page(),
+            _ => self.unexplored,
         }
-        let twin = l.twin.as_mut()?;
-        let complete = twin.advance(|| wall_ms() - start > SLICE_MS);
-        let due = complete || start - l.published_ms > PUBLISH_MS;
-        let account = due.then(|| Arc::new(twins::account(twin, complete)));
-        if due {
-            l.published_ms = start;
-        }
-        if complete {
-            (l.twin, l.twin_due) = (None, false);
-        }
-        account
     }
 }
 

@@ -42,6 +42,13 @@ fn place() -> HtmlElement {
     place
 }
 
+/// Mounts the page and waits until all of it is built.
+async fn mounted(place: &HtmlElement) -> impl Drop + use<> {
+    let page = mount_to(place.clone(), App);
+    assert!(until(|| !text(place, "#keep").is_empty()).await, "the last part is built");
+    page
+}
+
 /// Writes into a field as a user does.
 fn write(field: &HtmlInputElement, value: &str, event: &str) {
     field.set_value(value);
@@ -72,7 +79,7 @@ fn press(key: &str) {
 async fn the_page_lives_stops_at_a_key_steps_and_can_be_taken_down() {
     set_hash("v=1");
     let place = place();
-    let page = mount_to(place.clone(), App);
+    let page = mounted(&place).await;
     let start = text(&place, ".clock-now");
     assert!(until(|| text(&place, ".clock-now") != start).await, "it plays without a click");
 
@@ -101,7 +108,7 @@ async fn the_page_lives_stops_at_a_key_steps_and_can_be_taken_down() {
 async fn an_address_gives_its_picture_and_a_bad_one_says_why() {
     set_hash("v=1&preset=plug-merge&side=b&t=5us&paused=1&theme=dark&wat=1");
     let place = place();
-    let page = mount_to(place.clone(), App);
+    let page = mounted(&place).await;
     assert!(
         until(|| text(&place, ".clock-now").starts_with("0.005")).await,
         "{}",
@@ -122,8 +129,7 @@ async fn an_address_gives_its_picture_and_a_bad_one_says_why() {
 async fn a_slip_in_the_job_is_shown_at_its_line_and_stops_the_run() {
     set_hash("v=1&paused=1");
     let place = place();
-    let page = mount_to(place.clone(), App);
-    sleep(100).await;
+    let page = mounted(&place).await;
     let job: HtmlTextAreaElement = element(&place, "#job");
     let write = |text: &str| {
         job.set_value(text);
@@ -148,8 +154,7 @@ async fn a_slip_in_the_job_is_shown_at_its_line_and_stops_the_run() {
 async fn a_knob_changes_the_run_from_the_playhead_and_the_address_keeps_it() {
     set_hash("v=1&t=300us&paused=1");
     let place = place();
-    let page = mount_to(place.clone(), App);
-    sleep(100).await;
+    let page = mounted(&place).await;
     write(&element(&place, "#find"), "plug_max_multi", "input");
     assert!(until(|| text(&place, "#find-count") == "1 found").await, "{}", text(&place, "#find-count"));
     write(&element(&place, "#found-plug_max_multi"), "4", "change");
@@ -170,7 +175,7 @@ async fn a_knob_changes_the_run_from_the_playhead_and_the_address_keeps_it() {
 async fn a_scheduler_in_the_address_shows_its_inside() {
     set_hash("v=1&preset=deadline-mix&a.q=kyber,nr_requests:32&t=5ms&paused=1");
     let place = place();
-    let page = mount_to(place.clone(), App);
+    let page = mounted(&place).await;
     assert!(
         until(|| text(&place, "#elevator-title") == "Inside kyber").await,
         "{}",
