@@ -99,28 +99,29 @@ pub(super) fn Rows(
             view! { <td class=class>{inner}{note}</td> }.into_any()
         }
     };
-    // A row that says something new is a new row: the focus goes over to it.
+    // A row that says something new is a new row: the focus that was in the old one goes over to it.
     let (body, focused) = (NodeRef::<html::Tbody>::new(), StoredValue::new(None::<String>));
-    if on_request.is_some() {
-        Effect::new(move |_| {
-            rows.track();
-            request_animation_frame(move || {
+    let each = move || {
+        let rows = rows.get();
+        if let Some(rq) = focused.try_get_value().flatten() {
+            // As soon as the new rows are there: a key must not meet nothing in between.
+            queue_microtask(move || {
                 let lost = document().active_element().is_none_or(|e| e.tag_name() == "BODY");
-                if let (true, Some(rq), Some(body)) = (lost, focused.get_value(), body.get_untracked()) {
-                    let same = body.query_selector(&format!("[data-rq='{rq}']")).ok().flatten();
-                    if let Some(same) = same.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
-                        let _ = same.focus();
-                    }
+                let Some(body) = body.get_untracked().filter(|_| lost) else { return };
+                let same = body.query_selector(&format!("[data-rq='{rq}']")).ok().flatten();
+                if let Some(same) = same.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
+                    let _ = same.focus();
                 }
             });
-        });
-    }
+        }
+        rows
+    };
     let on_focus = move |e: web_sys::FocusEvent| {
         focused.set_value(event_target::<web_sys::Element>(&e).get_attribute("data-rq"));
     };
     view! {
         <tbody node_ref=body on:focusin=on_focus on:focusout=move |_| focused.set_value(None)>
-            <For each=move || rows.get() key=|row| row.key let(row)>
+            <For each key=|row| row.key let(row)>
                 <tr>{row.cells.into_iter().map(cell).collect_view()}</tr>
             </For>
         </tbody>

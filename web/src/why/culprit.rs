@@ -247,8 +247,8 @@ impl Met {
                     1 => String::from(" and one CPU that waited"),
                     n => format!(" and {n} CPUs that waited"),
                 };
-                let function = function.map(|f| format!(", in {f}")).unwrap_or_default();
-                format!("{phase}: its CPU spun {ns}{times}{longest} behind CPU {holder}{others}{function}.")
+                let function = function.map(|f| format!(" (in {f})")).unwrap_or_default();
+                format!("{phase}: its CPU spun {ns}{times}{longest} behind CPU {holder}{function}{others}.")
             }
             Culprit::Line { from: NONE16, .. } => {
                 format!("{phase}: taking the copies of other CPUs away took {ns}{times}.")
