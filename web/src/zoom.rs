@@ -67,11 +67,11 @@ pub fn summary(zoom: &Zoom, topology: &Topology) -> String {
                 .map(|d| format!("{} {}", of(d), d.words()))
                 .collect();
             let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-            parts.push(format!(
-                "{} lines move{kinds} for {} in all",
-                w.moves.len(),
-                words::span(lost as f64)
-            ));
+            parts.push(match w.moves.len() {
+                0 => String::from("no line moves"),
+                1 => format!("1 line moves{kinds} for {}", words::span(lost as f64)),
+                n => format!("{n} lines move{kinds} for {} in all", words::span(lost as f64)),
+            });
             let spins = w.pieces.iter().filter(|p| p.mode == crate::player::Mode::Spin);
             let spun: u64 = spins.map(|p| p.to_ns - p.from_ns).sum();
             parts.push(format!("CPUs spin for {}", words::span(spun as f64)));
@@ -113,8 +113,8 @@ pub fn summary(zoom: &Zoom, topology: &Topology) -> String {
     let shown = zoom.cpus.len() + zoom.more;
     if w.level <= Level::Signs {
         parts.push(match zoom.more {
-            0 => format!("{shown} CPUs do something"),
-            more => format!("{shown} CPUs do something, {more} of them without a row"),
+            0 => format!("{shown} CPUs take part"),
+            more => format!("{shown} CPUs take part, {more} of them without a row"),
         });
     }
     format!("In view: {}.", parts.join("; "))
@@ -221,7 +221,9 @@ mod tests {
                     let longest = w.pieces.iter().max_by_key(|p| p.to_ns - p.from_ns).expect("a piece");
                     assert!(svg.contains(&longest.function[..longest.function.len().min(6)]), "{longest:?}");
                     assert!(list.iter().any(|[.., what]| what.starts_with(longest.function)), "{list:?}");
-                    assert!(told.contains("lines move"), "{told}");
+                    assert!(told.contains("move"), "{told}");
+                    let mut ends = w.moves.iter().flat_map(|m| [m.from, m.to]);
+                    assert!(ends.all(|cpu| zoom.cpus.contains(&cpu)), "both ends of a line have a row");
                 }
                 Level::Signs => {
                     let rung = w.signs.iter().filter(|s| s.sign == Sign::Doorbell).count();

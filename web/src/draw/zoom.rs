@@ -4,7 +4,7 @@
 use super::paint::{Align, Paint, Rect, Type};
 use super::palette::{Palette, Rgb, Tone};
 use super::strips::{self, GAP, ROW, STRIPS_MAX, StripRow, look};
-use crate::player::{COLUMNS, Inside, Level, Piece, Sign, Window};
+use crate::player::{COLUMNS, Inside, Level, Mode, Piece, Sign, Window};
 use crate::scene::{Distance, Transfer};
 use crate::words;
 use mqscope_core::device::HddWork;
@@ -37,16 +37,21 @@ pub struct Zoom {
 }
 
 impl Zoom {
-    /// Chooses the CPUs that are shown: those that were busy for longest.
+    /// Chooses the CPUs that are shown: those that worked for longest of all that take part.
     pub fn new(window: Window) -> Self {
         let (shares, _) = strips::rows(&window.strips);
         let mut busy: Vec<(CpuId, u64)> = Vec::new();
+        let mut add = |cpu: CpuId, weight: u64| match busy.iter_mut().find(|(of, _)| *of == cpu) {
+            Some((_, sum)) => *sum += weight,
+            None => busy.push((cpu, weight)),
+        };
         for p in &window.pieces {
-            match busy.iter_mut().find(|(cpu, _)| *cpu == p.cpu) {
-                Some((_, ns)) => *ns += p.to_ns - p.from_ns,
-                None => busy.push((p.cpu, p.to_ns - p.from_ns)),
-            }
+            // Of many that spin for one lock those are shown who get on.
+            add(p.cpu, (p.to_ns - p.from_ns) * if p.mode == Mode::Spin { 1 } else { 8 });
         }
+        // Where a line comes from, and whom a sign is for, may idle.
+        let others = window.moves.iter().map(|m| m.from).chain(window.signs.iter().map(|s| s.to));
+        others.for_each(|cpu| add(cpu, 1));
         busy.sort_by_key(|&(cpu, ns)| (std::cmp::Reverse(ns), cpu));
         let more = busy.len().saturating_sub(STRIPS_MAX);
         busy.truncate(STRIPS_MAX);
