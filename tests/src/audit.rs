@@ -381,6 +381,7 @@ mod tests {
             name: "nullb0".into(),
             model: "null".into(),
             path: Path::Mq,
+            driver: mqscope_core::topology::Driver::Null,
             scheduler: "none".into(),
             tunables: Vec::new(),
             dev: (254, 0),
