@@ -32,7 +32,7 @@ pub enum Outcome {
     Ended(u64),
     /// The run was over first.
     RunOver,
-    /// It was still under way after [`STEPS_MAX`] steps.
+    /// It was still under way after as many steps as a twin may take.
     TooLong,
 }
 
