@@ -122,8 +122,12 @@ impl Session {
             if (playing && !unseen || seeking) && !l.twin_behind {
                 player.tick(passed);
             }
-            // What lies on the way of a long seek is no picture that anybody asked for.
-            let on_the_way = player.seeking().is_some();
+            let beat = now - l.beat_ms >= BEAT_MS;
+            if beat {
+                l.beat_ms = now;
+            }
+            // What lies on the way of a long seek is no picture that anybody asked for; now and then it shows that it goes on.
+            let on_the_way = player.seeking().is_some() && !beat;
             let settles = match painter.as_mut() {
                 Some(paint) if !unseen && !l.stage_hidden && !on_the_way => paint(player, selected, passed),
                 _ => false,
@@ -131,10 +135,6 @@ impl Session {
             let arrived = seeking && l.players[side].as_ref().is_some_and(|p| p.seeking().is_none());
             l.painter = painter;
             let settles = (!unseen && l.twin_frame(side, playing, passed)) | settles;
-            let beat = now - l.beat_ms >= BEAT_MS;
-            if beat {
-                l.beat_ms = now;
-            }
             Some((playing && !unseen || seeking, settles, beat, arrived))
         });
         self.publish();
