@@ -133,7 +133,7 @@ impl Invariant {
 }
 
 /// An invariant that did not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Simulated time, ns.
     pub at_ns: u64,

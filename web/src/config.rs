@@ -4,6 +4,7 @@ use crate::sysfs::Sysfs;
 use mqscope_core::check::Invariant;
 use mqscope_core::kernel::{self, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Longest job text that is read, bytes.
@@ -50,7 +51,7 @@ impl Side {
 }
 
 /// A kernel row and the knobs that differ from it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// Name of a row of [`kernel::ROWS`].
     pub kernel: String,
@@ -99,7 +100,7 @@ impl Rules {
 }
 
 /// New rules from one moment of the run on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The moment, ns.
     pub at_ns: u64,

@@ -1,12 +1,12 @@
 //! Runs for numbers and the comparison of both, as a worker does them: it takes an order, works in slices and answers.
-//! Orders and answers are bytes ([`crate::wire`]), so that a worker and the page itself, where no worker can be had, do
-//! the same. No browser here.
+//! Orders and answers are bytes (postcard; both ends are the same build), so that a worker and the page itself, where no
+//! worker can be had, do the same. No browser here.
 
 use crate::config::{Change, Policy};
 use crate::numbers::{Numbers, Run, TwinRun};
 use crate::twins::{self, Account};
-use crate::wire::{self, Wire};
 use mqscope_core::scenario::Scenario;
+use serde::{Deserialize, Serialize};
 
 /// Longest slice of work, ms. Far below the 50 ms from which on a page feels stuck.
 const SLICE_MS: f64 = 8.0;
@@ -16,8 +16,9 @@ const FIRST_MS: f64 = 24.0;
 const GROW_MS: f64 = 250.0;
 
 /// One run that is asked for.
-#[derive(Default)]
+#[derive(Serialize, Deserialize)]
 struct Side {
+    /// As JSON: a scenario leaves out what it does not say, which bytes without names cannot.
     scenario: String,
     changes: Vec<Change>,
 }
@@ -28,19 +29,16 @@ pub fn order<'a>(id: u64, sides: impl IntoIterator<Item = (&'a Scenario, &'a Pol
         scenario: scenario.to_json(),
         changes: policy.changes.clone(),
     };
-    wire::write(&mut (id, sides.into_iter().map(side).collect()), order_fields)
+    bytes(&(id, sides.into_iter().map(side).collect::<Vec<_>>()))
 }
 
-fn order_fields(w: &mut Wire, (id, sides): &mut (u64, Vec<Side>)) {
-    w.int(id);
-    w.list(sides, |w, Side { scenario, changes }| {
-        w.text(scenario);
-        w.list(changes, wire::change);
-    });
+/// A value as bytes.
+fn bytes(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(value).unwrap_or_else(|e| unreachable!("plain values have bytes: {e}"))
 }
 
 /// What became of an order so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Answer {
     /// The order's number.
     pub id: u64,
@@ -54,17 +52,9 @@ pub struct Answer {
 
 impl Answer {
     /// Reads what [`Desk::slice`] gave.
-    pub fn read(bytes: Vec<u8>) -> Option<Self> {
-        wire::read(bytes, answer_fields)
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
     }
-}
-
-fn answer_fields(w: &mut Wire, a: &mut Answer) {
-    let Answer { id, finished, numbers, account } = a;
-    w.int(id);
-    w.flag(finished);
-    w.option(numbers, wire::numbers);
-    w.option(account, wire::account);
 }
 
 enum Work {
@@ -85,9 +75,9 @@ pub struct Desk {
 
 impl Desk {
     /// Takes an order in the place of the last one. What is no order only ends that one.
-    pub fn take(&mut self, order: Vec<u8>) {
+    pub fn take(&mut self, order: &[u8]) {
         *self = Self::default();
-        let Some((id, sides)) = wire::read(order, order_fields) else { return };
+        let Ok((id, sides)) = postcard::from_bytes::<(u64, Vec<Side>)>(order) else { return };
         self.id = id;
         let run = |side: &Side| Run::new(&Scenario::from_json(&side.scenario)?, &side.changes).ok();
         self.work = match &sides[..] {
@@ -129,7 +119,7 @@ impl Desk {
         if finished {
             self.work = None;
         }
-        Some(wire::write(&mut answer, answer_fields))
+        Some(bytes(&answer))
     }
 }
 
@@ -159,10 +149,10 @@ mod tests {
     /// All answers to an order.
     fn answers(order: Vec<u8>) -> Vec<Answer> {
         let mut desk = Desk::default();
-        desk.take(order);
+        desk.take(&order);
         let mut answers = Vec::new();
         while desk.open() {
-            answers.extend(desk.slice(hasty).map(|bytes| Answer::read(bytes).expect("it reads")));
+            answers.extend(desk.slice(hasty).map(|bytes| Answer::read(&bytes).expect("it reads")));
         }
         answers
     }
@@ -207,11 +197,12 @@ mod tests {
         numbers.report.violations.push(violation);
         numbers.report.page_cache = Some(Default::default());
         numbers.report.total.fsync_ns = -0.0;
-        let text = format!("{numbers:?}");
-        let bytes = wire::write(&mut numbers, wire::numbers);
-        assert_eq!(format!("{:?}", wire::read(bytes.clone(), wire::numbers).expect("it reads")), text);
+        let answer = Answer { numbers: Some(numbers), ..Answer::default() };
+        let bytes = bytes(&answer);
+        let back = Answer::read(&bytes).expect("it reads");
+        assert_eq!(format!("{back:?}"), format!("{answer:?}"));
         for len in 0..bytes.len() {
-            assert!(wire::read(bytes[..len].to_vec(), wire::numbers).is_none(), "{len} bytes are too few");
+            assert!(Answer::read(&bytes[..len]).is_none(), "{len} bytes are too few");
         }
     }
 
@@ -237,13 +228,13 @@ mod tests {
     fn a_new_order_takes_the_place_of_the_old_one_and_nonsense_ends_it() {
         let [(scenario, policy), _] = sides("seed-000");
         let mut desk = Desk::default();
-        desk.take(order(1, [(&scenario, &policy)]));
+        desk.take(&order(1, [(&scenario, &policy)]));
         desk.slice(hasty);
-        desk.take(order(2, [(&scenario, &policy)]));
-        let answer = desk.slice(hasty).and_then(Answer::read).expect("an answer");
+        desk.take(&order(2, [(&scenario, &policy)]));
+        let answer = desk.slice(hasty).and_then(|bytes| Answer::read(&bytes)).expect("an answer");
         assert_eq!((answer.id, answer.finished), (2, false));
         for nonsense in [Vec::new(), vec![255; 40]] {
-            desk.take(nonsense);
+            desk.take(&nonsense);
             assert!(!desk.open() && desk.slice(hasty).is_none());
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
 //! the log into what is where, [`draw`] paints that, the panels ask and show. Modules without a word about browsers
-//! in their first line ([`config`], [`preset`], [`url`], [`job`], [`numbers`], [`desk`], [`wire`], [`narrate`],
+//! in their first line ([`config`], [`preset`], [`url`], [`job`], [`numbers`], [`desk`], [`narrate`],
 //! [`now`], [`words`], [`zoom`]) are plain Rust.
 
 pub mod api;
@@ -29,7 +29,6 @@ pub mod sysfs;
 pub mod twins;
 pub mod url;
 pub mod why;
-pub mod wire;
 pub mod words;
 pub mod zoom;
 

@@ -8,6 +8,7 @@ use mqscope_core::report::Report;
 use mqscope_core::report::twins::Twins;
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use mqscope_core::topology::Topology;
+use serde::{Deserialize, Serialize};
 
 /// Simulated time between two looks at the wall clock, ns: some hundred events at a million I/Os a second.
 const STRIDE_NS: u64 = 20_000;
@@ -22,7 +23,7 @@ pub struct Run {
 }
 
 /// Numbers of a run, whole or so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Numbers {
     /// The report.
     pub report: Report,

@@ -6,6 +6,7 @@ use crate::words;
 use mqscope_core::event::{Event, Kind};
 use mqscope_core::report::twins::{Pair, Parting, Reorder};
 use mqscope_core::topology::Topology;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Bars of the ribbon at most.
@@ -14,7 +15,7 @@ const BARS_MAX: usize = 120;
 const LISTED: usize = 12;
 
 /// A place in both runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Time in each run, ns.
     pub at_ns: [u64; 2],
@@ -23,7 +24,7 @@ pub struct Moment {
 }
 
 /// What is known of the comparison.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// Whether nothing more is to come.
     pub complete: bool,
@@ -44,7 +45,7 @@ pub struct Account {
 }
 
 /// Differences of neighbouring I/Os, ns; positive: the second run took longer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bar {
     /// A tenth differ by less.
     pub low_ns: i64,

@@ -12,13 +12,13 @@ pub(crate) use iostat::Rules as IostatRules;
 pub(crate) use stats::Stats;
 
 use crate::check::Violation;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Percentiles given for every latency, in percent.
 pub const PERCENTILES: [f64; 9] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
 
 /// The whole report. Rates are over the measured window (after the ramp).
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// Title of the scenario.
     pub title: String,
@@ -54,7 +54,7 @@ pub struct Report {
 }
 
 /// Latency statistics, ns.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// Samples.
     pub count: u64,
@@ -69,7 +69,7 @@ pub struct Latency {
 }
 
 /// Application's view, as fio reports it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobReport {
     /// Job section.
     pub name: String,
@@ -105,7 +105,7 @@ pub struct JobReport {
 }
 
 /// Block layer's view, as iostat and btt report it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct QueueReport {
     /// Disk name.
     pub name: String,
@@ -158,7 +158,7 @@ pub struct QueueReport {
 }
 
 /// The page cache over the window.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PageCacheReport {
     /// Dirty bytes above which flushers work, below which nobody is throttled, and the most there may be.
     pub background_bytes: u64,
@@ -192,7 +192,7 @@ pub struct PageCacheReport {
 }
 
 /// Mean times between letters, ns, as btt names them.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Phases {
     /// Q to G: waiting for a request (tag).
     pub q2g_ns: f64,
@@ -207,7 +207,7 @@ pub struct Phases {
 }
 
 /// CPU time over the window.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CpuReport {
     /// CPUs in the machine.
     pub cpus: u32,
@@ -232,7 +232,7 @@ pub struct CpuReport {
 }
 
 /// One class of locks or lines.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ObjectReport {
     /// Kernel name without indices.
     pub class: String,
@@ -255,7 +255,7 @@ pub struct ObjectReport {
 }
 
 /// Counters in equal buckets of time over the whole run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Width of a bucket, ns.
     pub bucket_ns: u64,
@@ -276,7 +276,7 @@ pub struct Series {
 }
 
 /// How many I/Os of which latency ended when.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
     /// Width of a column, ns.
     pub column_ns: u64,

@@ -4,6 +4,7 @@
 //! blocks in both runs, whatever the policies do. That is what pairs them here.
 
 use crate::event::{BioId, Event, Kind, QueueId, RqId, TaskId};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 
 /// I/Os kept of each run; those after them are not compared.
@@ -34,7 +35,7 @@ pub struct Reorder {
 }
 
 /// One I/O in both runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// Its task.
     pub task: TaskId,

@@ -37,7 +37,7 @@ impl WorkerDesk {
     }
 
     /// Takes an order in the place of the last one.
-    pub fn take(&mut self, order: Vec<u8>) {
+    pub fn take(&mut self, order: &[u8]) {
         self.0.take(order);
     }
 
@@ -92,7 +92,7 @@ impl Hand {
     fn send(&mut self, order: &[u8]) {
         match &mut self.who {
             Who::Worker { worker, .. } => _ = worker.post_message(&Uint8Array::from(order)),
-            Who::Page(desk) => desk.take(order.to_vec()),
+            Who::Page(desk) => desk.take(order),
             Who::Nobody => {}
         }
     }
@@ -199,7 +199,7 @@ impl Session {
     /// Takes over what a hand says, unless something else was asked for since.
     pub(super) fn on_answer(&self, index: usize, bytes: Vec<u8>) {
         use leptos::prelude::Set;
-        let Some(answer) = Answer::read(bytes) else { return };
+        let Some(answer) = Answer::read(&bytes) else { return };
         if self.with_local(|l| l.hands[index].expects(&answer)) != Some(true) {
             return;
         }
