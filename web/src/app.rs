@@ -145,13 +145,20 @@ pub fn App() -> impl IntoView {
             {part(built, PARTS - 1, || view! { <Keep /> }.into_any())}
             <Announcer />
         </main>
+        {part(built, PARTS - 1, || view! { <Foot /> }.into_any())}
+        <Tour />
+        <KeySheet node=sheet />
+    }
+}
+
+#[component]
+fn Foot() -> impl IntoView {
+    view! {
         <footer class="foot">
             <p>
                 "A simulation: one deterministic model of the Linux block layer, its locks and shared cache lines, and the \
                  devices below. The same scenario and seed give the same run, to the nanosecond, everywhere."
             </p>
         </footer>
-        <Tour />
-        <KeySheet node=sheet />
     }
 }
