@@ -259,6 +259,13 @@ impl Sim {
         known
     }
 
+    /// Makes a cost 1 ns longer from now on; false for a name that is not known. The run goes another way then, for no
+    /// reason: a measure of what chance does.
+    pub fn nudge_cost(&mut self, name: &str) -> bool {
+        let longer = |cost: &mut u32| *cost = cost.saturating_add(1).min(crate::setup::COST_MAX);
+        self.costs.by_name(name).map(longer).is_some()
+    }
+
     /// Changes a LUN's queue depth from now on (at least 1; commands above it stay in the device).
     pub fn set_queue_depth(&mut self, queue: u16, depth: u32) {
         if let Some(q) = self.queues.get_mut(queue as usize) {

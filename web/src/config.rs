@@ -5,7 +5,8 @@ use mqscope_core::check::Invariant;
 use mqscope_core::kernel::{self, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest job text that is read, bytes.
 pub const JOB_MAX: usize = 64 * 1024;
@@ -60,6 +61,19 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// These rules with those of `other` that can change in the course of a run; `None` if that changes nothing.
+    pub fn under_way(&self, other: &Self) -> Option<Knobs> {
+        let (own, other) = (self.knobs(), other.knobs());
+        let mut knobs = own.clone();
+        for knob in other.list() {
+            // What is read when the disk is set up stays.
+            if !knob.help.contains("the disk is set up") {
+                let _ = knobs.set(knob.name, &knob.value);
+            }
+        }
+        (knobs != own).then_some(knobs)
+    }
+
     /// A row with overrides.
     pub fn new(kernel: &str, set: &[(&str, &str)]) -> Self {
         let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -139,6 +153,35 @@ impl Policy {
     }
 }
 
+/// Leaves of two values that are not equal, with their place.
+fn compare(place: &str, a: Option<&Value>, b: Option<&Value>, out: &mut Vec<(String, String, String)>) {
+    const MOST: usize = 40;
+    let below = |key: &str| if place.is_empty() { key.into() } else { format!("{place}.{key}") };
+    match (a, b) {
+        (a, b) if a == b || place == "title" || out.len() > 200 + MOST => {}
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                compare(&below(key), a.get(key), b.get(key), out);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for i in 0..a.len().max(b.len()).min(MOST) {
+                compare(&below(&i.to_string()), a.get(i), b.get(i), out);
+            }
+        }
+        (a, b) => {
+            let text = |v: Option<&Value>| {
+                v.map_or_else(
+                    || String::from("as usual"),
+                    |v| v.as_str().map_or_else(|| v.to_string(), Into::into),
+                )
+            };
+            out.push((place.into(), text(a), text(b)));
+        }
+    }
+}
+
 /// Everything a pair of runs is built from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -184,15 +227,24 @@ impl Config {
         if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
     }
 
-    /// In what the rules of the two sides differ at the start: name, value of A, value of B.
-    pub fn differences(&self) -> Vec<(String, String, String)> {
+    /// In what the two sides differ at the start: name, value of A, value of B. Rules first, then the queues' attributes,
+    /// then what else the scenarios say, by its place there.
+    pub fn differences(&self, base: Option<&Scenario>) -> Vec<(String, String, String)> {
         let [a, b] = [&self.policies[0], &self.policies[1]];
         let pairs = a.start.knobs().list().into_iter().zip(b.start.knobs().list());
         let knobs = pairs.filter(|(a, b)| a.value != b.value).map(|(a, b)| (a.name.into(), a.value, b.value));
         let (own, other) = (a.sysfs.text(), b.sysfs.text());
         let or_usual = |text: String| if text.is_empty() { String::from("as usual") } else { text };
         let queue = (own != other).then(|| (String::from("queue"), or_usual(own), or_usual(other)));
-        knobs.chain(queue).collect()
+        let mut all: Vec<_> = knobs.chain(queue).collect();
+        // Rules and attributes are said above: with those of A on both sides the rest is left.
+        let mut alike = self.clone();
+        alike.policies[1] = self.policies[0].clone();
+        let json = |side| serde_json::to_value(alike.scenario(base?, side).ok()?).ok();
+        if let (Some(a), Some(b)) = (json(Side::A), json(Side::B)) {
+            compare("", Some(&a), Some(&b), &mut all);
+        }
+        all
     }
 
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
@@ -329,6 +381,44 @@ mod tests {
         assert_eq!(rules.set.len(), 1);
         rules.set_knob("plug_max", "16");
         assert!(rules.set.is_empty());
+    }
+
+    #[test]
+    fn what_differs_is_named_wherever_the_scenarios_say_it() {
+        for (name, place, a, b) in [
+            ("seed-003", "path", "legacy", "as usual"),
+            ("poll-or-interrupt", "hipri", "false", "true"),
+            ("dsync-journal", "queue", "", "bfq"),
+        ] {
+            let preset = crate::preset::find(name).expect("the preset");
+            let all = preset.config().differences(Some(&preset.base));
+            let found = all.iter().find(|(at, ..)| at.ends_with(place));
+            let found = found.unwrap_or_else(|| panic!("{name}: {all:?}"));
+            assert!(found.1.contains(a) && found.2.contains(b), "{found:?}");
+        }
+        for preset in crate::preset::all() {
+            let mut config = preset.config();
+            let same = config.differences(Some(&preset.base)).is_empty();
+            let scenario = |side| config.scenario(&preset.base, side).expect(preset.name);
+            let (a, b) = (scenario(Side::A), scenario(Side::B));
+            let alike = Scenario { title: b.title.clone(), ..a } == b;
+            assert!(!same || alike, "{}: something differs and nothing is said", preset.name);
+            config.policies[1] = config.policies[0].clone();
+            assert!(preset.second.is_some() || config.differences(Some(&preset.base)).is_empty());
+        }
+    }
+
+    #[test]
+    fn rules_that_are_read_at_set_up_do_not_change_under_way() {
+        let rules = |set: &[(&str, &str)]| Rules::new("5.4", set);
+        let own = rules(&[]);
+        let knobs = own.under_way(&rules(&[("plug_max", "8")])).expect("it can change");
+        assert_eq!(knobs.plug_max, 8);
+        let fixed = own.knobs().list().into_iter().find(|k| k.help.contains("the disk is set up"));
+        let fixed = fixed.expect("there is one");
+        let other = if fixed.value == "true" { "false" } else { "true" };
+        assert_eq!(own.under_way(&rules(&[(fixed.name, other)])), None, "{}", fixed.name);
+        assert_eq!(own.under_way(&own), None);
     }
 
     #[test]

@@ -208,6 +208,12 @@ impl Session {
         }
     }
 
+    /// In what the two sides differ at the start: name, value of A, value of B.
+    pub fn differences(&self) -> Vec<(String, String, String)> {
+        let base = self.with_local(|l| l.base.clone()).flatten();
+        self.config.with(|c| c.differences(base.as_ref()))
+    }
+
     /// Whether a change can be undone.
     pub fn undoable(&self) -> bool {
         let now = self.config.read();

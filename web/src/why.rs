@@ -113,7 +113,8 @@ impl Question {
                     self.path.iter().map(|(name, ns)| format!("{name} {}", span(*ns as f64))).collect();
                 let more = match self.answered {
                     true => {
-                        " A twin goes its own way from just before the request on, so it may also be slower."
+                        " A twin goes its own way from just before the request on, so it may also be slower; what chance \
+                         alone does is the row with 1 ns more."
                     }
                     false => " More twins run.",
                 };
@@ -223,7 +224,10 @@ impl Inquiry {
                         }
                         question.as_it_is = Some(Outcome::Ended(lat_ns));
                         question.path = witness.path(run, at_ns, lat_ns);
-                        question.twins = twins(question, witness.met(lat_ns), run, self.other.take());
+                        let mut met = witness.met(lat_ns);
+                        // Where nobody waits for it, what a task did meanwhile is no part of its way.
+                        met.retain(|m| !question.kernel || !matches!(m.culprit, Culprit::Task { .. }));
+                        question.twins = twins(question, met, run, self.other.take());
                         break;
                     }
                     if event.is_none() {
@@ -325,7 +329,11 @@ fn twins(question: &Question, met: Vec<Met>, run: &Fork, other: Option<Knobs>) -
     }
     if let Some(knobs) = other {
         let rules = Cause::Rules(Box::new(knobs));
-        add(String::from("the other policy's rules were in force"), String::new(), Some(rules));
+        add(
+            String::from("the other policy's rules were in force, as far as they can change under way"),
+            String::new(),
+            Some(rules),
+        );
     }
     for (words, cause) in culprit::GENERAL {
         add(String::from(words), String::new(), Some(cause));

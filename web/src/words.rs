@@ -102,6 +102,8 @@ pub fn change(a: f64, b: f64) -> Option<String> {
         let sign = if value < -0.05 { "−" } else { "+" };
         match value.abs() {
             v if v < 0.05 => format!("±0{THIN}%"),
+            // From there on nobody reads per cent.
+            v if v >= 2_000.0 => format!("×{THIN}{}", short(b / a)),
             v if v < 9.95 => format!("{sign}{v:.1}{THIN}%"),
             v => format!("{sign}{v:.0}{THIN}%"),
         }
@@ -184,6 +186,7 @@ mod tests {
     fn changes_are_signed_and_silent_without_a_base() {
         assert_eq!(plain(&change(100.0, 116.0).unwrap()), "+16 %");
         assert_eq!(plain(&change(100.0, 86.0).unwrap()), "−14 %");
+        assert_eq!(plain(&change(1.0, 15_500.0).unwrap()), "× 15.5 k");
         assert_eq!(change(0.0, 5.0), None);
     }
 

@@ -65,6 +65,28 @@ test('going back in the browser returns to the scenario before', async ({ page }
   await expect(page).toHaveURL(/psync-nvme/);
   await page.goBack();
   await expect(title).toHaveText(before);
+  // What went back is not undone once more.
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
+  await page.goForward();
+  await expect(title).not.toHaveText(before);
+});
+
+test('each change of the kernel is one step back', async ({ page }) => {
+  await openPaused(page, '#preset=plug-merge');
+  const kernel = page.getByRole('combobox', { name: 'Kernel' });
+  await page.getByRole('radio', { name: 'from the start' }).check();
+  for (const row of ['5.4', '6.1', '6.18']) {
+    await kernel.selectOption(row);
+    await expect(page).toHaveURL(new RegExp(`a=${row.replace('.', '\\.')}`));
+  }
+  for (const row of ['6.1', '5.4']) {
+    await page.goBack();
+    await expect(kernel).toHaveValue(row);
+    // Longer than the address takes to be written: that is no step of its own.
+    await page.waitForTimeout(900);
+  }
+  await page.goForward();
+  await expect(kernel).toHaveValue('6.1');
 });
 
 test('a value that is refused twice is one message', async ({ page }) => {

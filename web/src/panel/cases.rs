@@ -19,10 +19,19 @@ fn open_case(session: Session) -> Memo<Option<&'static str>> {
     })
 }
 
-/// What was published about the open pair beside what the runs of this page say; empty where no case is open as it is.
+/// What was published about the open pair beside what the runs of this page say, or that the user made something else
+/// of it; empty where there is neither.
 pub fn headline(session: Session) -> Signal<String> {
     let open = open_case(session);
+    let changed = Memo::new(move |_| {
+        session.config.with(|c| c.job.is_none() && preset::find(&c.preset).is_some_and(|p| *c != p.config()))
+    });
     text(move || {
+        if changed.get() {
+            return String::from(
+                "You changed this scenario: the words are about the original, the numbers about yours.",
+            );
+        }
         let case = open.get().and_then(mqscope_core::cases::case);
         case.and_then(|case| with_live(session, case, |live| compared(case, live))).unwrap_or_default()
     })
@@ -148,8 +157,8 @@ fn compared(case: &'static Case, live: &Live) -> Option<String> {
     let mut checks = case.all_checks().into_iter().filter(|c| live.shows(c));
     let (check, published) = checks.find_map(|c| live.published(&c).map(|published| (c, published)))?;
     let here = match (live.value(&check).map(words::short), live.complete) {
-        (None, _) => String::from("not known yet"),
-        (Some(value), false) => format!("{value} so far"),
+        // Until both runs are over they are not equally long, and a ratio of them says nothing.
+        (None, _) | (_, false) => String::from("not known yet"),
         (Some(value), true) => value,
     };
     let missed = live.complete && live.value(&check).is_some_and(|value| !check.hit(value));

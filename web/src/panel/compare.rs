@@ -16,6 +16,9 @@ pub(super) fn percentile(report: &Report, percent: f64) -> f64 {
     index.and_then(|i| report.total.clat.percentiles_ns.get(i)).map_or(f64::NAN, |ns| *ns as f64)
 }
 
+/// Runs whose simulated shares are further apart than this are not compared yet.
+const SHARE_APART: f64 = 0.05;
+
 /// Both cards.
 #[component]
 pub fn Compare() -> impl IntoView {
@@ -47,7 +50,10 @@ fn Card(side: Side) -> impl IntoView {
     let on_stage = state(move || session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
     let against = text(move || {
-        let change = words::change(iops(&other.read()), iops(&numbers.read()));
+        // Unequal stretches of a run are not compared.
+        let share = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(0.0, |n| n.share);
+        let level = (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
+        let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
     // Published numbers belong to the preset as it is, not to what the user made of it.
@@ -59,7 +65,9 @@ fn Card(side: Side) -> impl IntoView {
         let other = || {
             let table = preset.case.published.first()?;
             let n = preset.published(&table.metric, side)?;
-            Some(format!("published {} {}", words::short(n), table.metric))
+            let here = numbers.read().as_ref().and_then(|own| table.metric.of_report(&own.report));
+            let here = here.map_or_else(String::new, |n| format!(", here {}", words::short(n)));
+            Some(format!("published {} {}{here}", words::short(n), table.metric))
         };
         let text = preset.published(&iops, side).map(|n| format!("published {}", words::short(n)));
         text.or_else(other).filter(|_| own).unwrap_or_default()

@@ -68,7 +68,7 @@ pub fn TwinsPanel() -> impl IntoView {
         most.iter().enumerate().map(row).collect::<Vec<_>>()
     });
     let rules = Signal::derive(move || {
-        let differ = session.config.with(crate::config::Config::differences);
+        let differ = session.differences();
         let row = |(name, a, b): (String, String, String)| {
             Row::by_content(vec![Cell::head(name.replace('_', " ")), Cell::words(a), Cell::words(b)])
         };
@@ -94,8 +94,8 @@ pub fn TwinsPanel() -> impl IntoView {
             <p class="twin-head">{parting}</p>
             <div class="twin-sides">{Side::BOTH.map(side).collect_view()}</div>
             <details class="more">
-                <summary>{text(move || format!("The rules that differ: {}", rules.read().len()))}</summary>
-                <div class="scroll" tabindex="0" role="group" aria-label="The rules that differ">
+                <summary>{text(move || format!("What differs between A and B: {}", rules.read().len()))}</summary>
+                <div class="scroll" tabindex="0" role="group" aria-label="What differs between A and B">
                     <table>
                         <thead inner_html=RULES></thead>
                         <Rows rows=rules />

@@ -3,7 +3,7 @@
 use super::request::{Did, NONE, NONE16, Request, Span, Spot, Step};
 use super::{Scene, Standing};
 use crate::words::span;
-use mqscope_core::event::{RqId, Stage};
+use mqscope_core::event::{Op, RqId, Stage};
 
 /// What kind of time a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,7 +366,10 @@ impl Scene {
             Stage::Channel => (StoryKind::Device, format!("Its page crosses channel {unit}")),
             Stage::WriteBack => (StoryKind::Device, String::from("In the adapter's battery-backed cache")),
             Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
-            Stage::Link => (StoryKind::Device, String::from("Its data cross the link to the host")),
+            Stage::Link => {
+                let way = if request.extent.op == Op::Write { "from" } else { "to" };
+                (StoryKind::Device, format!("Its data cross the link {way} the host"))
+            }
             Stage::Queued => (StoryKind::Wait, String::from("Waits in the queue inside the disk")),
             Stage::Seek => (StoryKind::Device, String::from("The arm moves to its cylinder")),
             Stage::Rotate => (StoryKind::Device, String::from("The platter turns until its sector comes")),

@@ -54,7 +54,7 @@ impl Session {
         let now = self.frame.get_untracked().now_ns;
         let other = self.config.with_untracked(|c| {
             let (own, other) = (c.policy(side).at(now), c.policy(side.other()).at(now));
-            (own != other).then(|| other.knobs())
+            own.under_way(other)
         });
         let Some(rq) = self.selected.get_untracked() else { return };
         let ask = |r: &Request| self.with_player(|p| Inquiry::of(p, r, other)).flatten();

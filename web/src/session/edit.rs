@@ -74,8 +74,15 @@ impl Session {
     /// Takes over an address that was typed or pasted while the page is open.
     pub fn load_fragment(&self, fragment: &str) {
         if !self.is_own_link(fragment) {
-            self.leave();
-            self.load(crate::url::read(fragment));
+            let read = crate::url::read(fragment);
+            // Back in the browser's history is the same as undoing here.
+            let undone = self.left.try_update(|list| list.pop_if(|(config, _)| *config == read.config));
+            if undone.flatten().is_none() {
+                self.leave();
+            }
+            // The address stands in the history already.
+            self.with_local(|l| l.linked = Some(read.config.clone()));
+            self.load(read);
         }
     }
 

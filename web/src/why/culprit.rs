@@ -10,6 +10,8 @@ use mqscope_core::{Sim, Spare};
 /// A cause that can be taken away from a run under way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
+    /// Nothing but chance: this cost is 1 ns longer.
+    Chance(&'static str),
     /// These costs of the machine are 0.
     Costs(&'static [&'static str]),
     /// Disks take as many commands as come.
@@ -28,7 +30,8 @@ const KWORKERS: Cause = Cause::Costs(&["kworker_queue", "kworker_latency"]);
 const CALLS: Cause = Cause::Costs(&["syscall", "fio_user", "aio", "uring"]);
 
 /// What costs in general: after "if", and what is taken away.
-pub(super) const GENERAL: [(&str, Cause); 6] = [
+pub(super) const GENERAL: [(&str, Cause); 7] = [
+    ("the application took 1 ns more for each I/O: chance alone", Cause::Chance("fio_user")),
     (
         "cache lines moved between CPUs at once",
         Cause::Costs(&["line_smt", "line_socket", "line_cache", "line_remote"]),
@@ -44,6 +47,7 @@ impl Cause {
     /// Takes it away from now on; false where that is not possible.
     pub(super) fn take_away(&self, sim: &mut Sim) -> bool {
         match self {
+            Self::Chance(name) => sim.nudge_cost(name),
             Self::Costs(names) => names.iter().all(|name| sim.set_cost(name, 0)),
             Self::QueueDepth => {
                 for queue in 0..sim.topology().queues.len() as u16 {
@@ -110,7 +114,7 @@ pub enum Culprit {
 pub struct Met {
     /// For whom.
     pub culprit: Culprit,
-    /// btt's phase in which it began.
+    /// btt's phase in which the longest of them was.
     pub phase: &'static str,
     /// In all, ns.
     pub ns: u64,

@@ -271,7 +271,7 @@ impl Witness {
         met.ns = if together { met.ns.max(ns) } else { met.ns + ns };
         met.times += u32::from(!together);
         if ns > met.longest_ns {
-            (met.longest_ns, met.culprit) = (ns, culprit);
+            (met.longest_ns, met.culprit, met.phase) = (ns, culprit, self.phase);
         }
     }
 
