@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Sim;
+use crate::event::Kind;
 use serde_json::json;
 
 #[test]
@@ -68,4 +69,18 @@ fn a_known_miss_that_turns_into_a_hit_is_a_change() {
     assert_eq!(verdict(3.5, miss()), Verdict::KnownMiss);
     assert_eq!(verdict(1.5, miss()), Verdict::Changed);
     assert_eq!(verdict(5.0, miss()), Verdict::Changed);
+}
+
+#[test]
+fn the_doorbell_case_rings_for_each_command_and_once_for_a_batch() {
+    let rings = case("nvme-doorbell").expect("the case").sides().into_iter().map(|(_, mut scenario)| {
+        (scenario.duration_ns, scenario.warmup_ns) = (3_000_000, 0);
+        let mut sim = Sim::new(&scenario).expect("it runs");
+        sim.log_mut().set_on(true);
+        sim.run();
+        let count = |of: fn(&Kind) -> bool| sim.log().events().iter().filter(|e| of(&e.kind)).count() as f64;
+        count(|k| matches!(k, Kind::Doorbell { .. })) / count(|k| matches!(k, Kind::Issue { .. }))
+    });
+    let rings: Vec<f64> = rings.collect();
+    assert!(rings[0] > 0.99 && rings[1] < 0.3, "doorbells a command: {rings:?}");
 }
