@@ -153,7 +153,7 @@ fn OverTime() -> impl IntoView {
             lines=state(|| true)
             playhead=head
             open
-            head=text(|| two_sided("Time, press to ask why"))
+            head=text(|| two_sided("Time, press for its slowest I/O"))
             rows
             press
             ask=(ask, asked)

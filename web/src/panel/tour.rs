@@ -43,7 +43,7 @@ const STOPS: [Stop; 5] = [
         at: "#inspector",
         title: "Ask why",
         text: "Press n for a request: its way, where it waited and for whom. Press w: twins run the moment again, each \
-               without one of these. Locks, CPUs and points of a chart can be asked too. Further down, Where A and B part leads to the first event that differs.",
+               without one of these. Locks, CPUs and points of the chart over time (their slowest I/O) can be asked too. Further down, Where A and B part leads to the first event that differs.",
     },
 ];
 
