@@ -18,7 +18,7 @@ test('another dispatch mode from the playhead: the time stays, the policy change
 });
 
 test('the numbers of a policy change with it', async ({ page }) => {
-  await openPaused(page, '#preset=psync-nvme');
+  await openPaused(page, '#preset=nvme-doorbell');
   const figure = page.locator('.card .figure').first();
   await expect(page.locator('.card .progress.done').first()).toBeAttached({ timeout: 30_000 });
   const before = await figure.innerText();
@@ -60,9 +60,9 @@ test('going back in the browser returns to the scenario before', async ({ page }
   const title = page.getByRole('heading', { level: 1 });
   const before = await title.innerText();
   await expect(page).toHaveURL(/#/);
-  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('psync-nvme');
+  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('plug-merge');
   await expect(title).not.toHaveText(before);
-  await expect(page).toHaveURL(/psync-nvme/);
+  await expect(page).toHaveURL(/plug-merge/);
   await page.goBack();
   await expect(title).toHaveText(before);
   // What went back is not undone once more.

@@ -81,7 +81,10 @@ impl Session {
                 self.leave();
             }
             // The address stands in the history already.
-            self.with_local(|l| l.linked = Some(read.config.clone()));
+            self.with_local(|l| {
+                l.linked = Some(read.config.clone());
+                l.last_link = fragment.into();
+            });
             self.load(read);
         }
     }
