@@ -22,9 +22,9 @@ test('where two policies part is said in words, and shown on the stage of either
 
 test('the rules in which two policies differ are listed', async ({ page }) => {
   await openPaused(page, '#preset=seed-004&a=4.4&b=6.1');
-  const summary = twins(page).getByText(/The rules that differ: \d+/);
+  const summary = twins(page).getByText(/What differs between A and B: \d+/);
   await summary.click();
-  const rows = twins(page).getByRole('group', { name: 'The rules that differ' }).locator('tbody tr');
+  const rows = twins(page).getByRole('group', { name: 'What differs between A and B' }).locator('tbody tr');
   expect(await rows.count()).toBeGreaterThan(5);
   expect(await summary.innerText()).toContain(`: ${await rows.count()}`);
 });
