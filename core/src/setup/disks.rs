@@ -261,7 +261,7 @@ impl Builder<'_> {
         );
         let request_line = self.object(
             "struct request and command",
-            format!("requests and their commands ({name})"),
+            format!("struct request and command ({name})"),
             ObjectKind::Line,
             Site::Queue(q),
         );
