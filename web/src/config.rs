@@ -2,7 +2,7 @@
 
 use crate::sysfs::Sysfs;
 use mqscope_core::check::Invariant;
-use mqscope_core::kernel::{self, Knobs};
+use mqscope_core::kernel::{self, KnobInfo, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,8 +66,7 @@ impl Rules {
         let (own, other) = (self.knobs(), other.knobs());
         let mut knobs = own.clone();
         for knob in other.list() {
-            // What is read when the disk is set up stays.
-            if !knob.help.contains("the disk is set up") {
+            if changes_under_way(&knob) {
                 let _ = knobs.set(knob.name, &knob.value);
             }
         }
@@ -111,6 +110,11 @@ impl Rules {
             (Some(first), n) => format!("kernel {}, {first} and {} more", self.kernel, n - 1),
         }
     }
+}
+
+/// Whether a knob can change in the course of a run: what is read when the disk is set up stays.
+pub fn changes_under_way(knob: &KnobInfo) -> bool {
+    !knob.help.contains("the disk is set up")
 }
 
 /// New rules from one moment of the run on.

@@ -90,34 +90,23 @@ impl Zoom {
         }
         let mut y = strips::height(self.rows()) + GAP;
         let face = Type { size: text, mono: false, strong: false };
+        let track = |y: f32, caption: &str, inside: &Inside, columns: usize, paint: &mut _| {
+            let at = (field.x, y + CAPTION * 0.55);
+            Paint::text(paint, &face.fit(caption, field.w), at, Align::Left, face, p.ink_2, 1.0);
+            paint_track(inside, columns, Rect::new(field.x, y + CAPTION, field.w, TRACK - GAP), p, paint);
+        };
         for inside in &w.inside {
             let name = topology.queues.get(usize::from(inside.queue)).map_or("", |q| q.name.as_str());
             let caption = format!("{name}: {}", track_words(inside));
-            paint.text(
-                &face.fit(&caption, field.w),
-                (field.x, y + CAPTION * 0.55),
-                Align::Left,
-                face,
-                p.ink_2,
-                1.0,
-            );
-            paint_track(inside, COLUMNS, Rect::new(field.x, y + CAPTION, field.w, TRACK - GAP), p, paint);
+            track(y, &caption, inside, COLUMNS, paint);
             y += CAPTION + TRACK;
         }
         if !w.ios.is_empty() {
             let most = w.ios.iter().copied().max().unwrap_or(0).max(1);
             let caption = format!("I/Os, up to {} in a part", words::grouped(most.into()));
-            paint.text(
-                &face.fit(&caption, field.w),
-                (field.x, y + CAPTION * 0.55),
-                Align::Left,
-                face,
-                p.ink_2,
-                1.0,
-            );
             let values = w.ios.iter().map(|n| *n as f32 / most as f32).collect();
             let ios = Inside { queue: 0, what: "", place: false, lines: 1, values, work: Vec::new() };
-            paint_track(&ios, w.ios.len(), Rect::new(field.x, y + CAPTION, field.w, TRACK - GAP), p, paint);
+            track(y, &caption, &ios, w.ios.len(), paint);
         }
         self.paint_axis(field, text, p, paint);
     }

@@ -1,7 +1,7 @@
 //! Actions that change what runs.
 
 use super::Session;
-use crate::config::{Config, JOB_MAX, Rules, Side};
+use crate::config::{Config, JOB_MAX, Rules, Side, changes_under_way};
 use crate::job;
 use crate::player::Player;
 use crate::preset::{self, Preset};
@@ -212,9 +212,7 @@ impl Session {
         let mut probe = self.rules_now().knobs();
         match probe.set(name, value) {
             Ok(()) => {
-                // What is read when the disk is set up cannot change later.
-                let later =
-                    probe.list().iter().all(|k| k.name != name || !k.help.contains("the disk is set up"));
+                let later = probe.list().iter().all(|k| k.name != name || changes_under_way(k));
                 self.set_rules_from(later && self.from_now.get_untracked(), |rules| {
                     rules.set_knob(name, value)
                 });
