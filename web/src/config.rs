@@ -4,9 +4,9 @@ use crate::sysfs::Sysfs;
 use mqscope_core::check::Invariant;
 use mqscope_core::kernel::{self, KnobInfo, Knobs};
 use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::workload::Workload;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Longest job text that is read, bytes.
 pub const JOB_MAX: usize = 64 * 1024;
@@ -143,6 +143,11 @@ impl Policy {
         self.changes.iter().rev().find(|c| c.at_ns <= now_ns).map_or(&self.start, |c| &c.rules)
     }
 
+    /// The rules that hold at the end of the run.
+    pub fn last(&self) -> &Rules {
+        self.changes.last().map_or(&self.start, |c| &c.rules)
+    }
+
     /// New rules from `now_ns` on; what was planned for later is forgotten, as in any fork of history.
     pub fn change(&mut self, now_ns: u64, rules: Rules) {
         self.changes.retain(|c| c.at_ns < now_ns);
@@ -157,31 +162,14 @@ impl Policy {
     }
 }
 
-/// Leaves of two values that are not equal, with their place.
-fn compare(place: &str, a: Option<&Value>, b: Option<&Value>, out: &mut Vec<(String, String, String)>) {
-    const MOST: usize = 40;
-    let below = |key: &str| if place.is_empty() { key.into() } else { format!("{place}.{key}") };
-    match (a, b) {
-        (a, b) if a == b || place == "title" || out.len() > 200 + MOST => {}
-        (Some(Value::Object(a)), Some(Value::Object(b))) => {
-            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-            for key in keys {
-                compare(&below(key), a.get(key), b.get(key), out);
-            }
-        }
-        (Some(Value::Array(a)), Some(Value::Array(b))) => {
-            for i in 0..a.len().max(b.len()).min(MOST) {
-                compare(&below(&i.to_string()), a.get(i), b.get(i), out);
-            }
-        }
-        (a, b) => {
-            let text = |v: Option<&Value>| {
-                v.map_or_else(
-                    || String::from("as usual"),
-                    |v| v.as_str().map_or_else(|| v.to_string(), Into::into),
-                )
-            };
-            out.push((place.into(), text(a), text(b)));
+/// Gives a run another length, ns. A shorter one keeps the greater part of it for measuring.
+pub fn shorten(scenario: &mut Scenario, duration_ns: u64) {
+    let ramp_max_ns = duration_ns / 5;
+    scenario.duration_ns = duration_ns;
+    scenario.warmup_ns = scenario.warmup_ns.min(ramp_max_ns);
+    if let Workload::Jobs(jobs) = &mut scenario.workload {
+        for job in jobs {
+            job.ramp_time_ns = job.ramp_time_ns.min(ramp_max_ns);
         }
     }
 }
@@ -231,26 +219,6 @@ impl Config {
         if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
     }
 
-    /// In what the two sides differ at the start: name, value of A, value of B. Rules first, then the queues' attributes,
-    /// then what else the scenarios say, by its place there.
-    pub fn differences(&self, base: Option<&Scenario>) -> Vec<(String, String, String)> {
-        let [a, b] = [&self.policies[0], &self.policies[1]];
-        let pairs = a.start.knobs().list().into_iter().zip(b.start.knobs().list());
-        let knobs = pairs.filter(|(a, b)| a.value != b.value).map(|(a, b)| (a.name.into(), a.value, b.value));
-        let (own, other) = (a.sysfs.text(), b.sysfs.text());
-        let or_usual = |text: String| if text.is_empty() { String::from("as usual") } else { text };
-        let queue = (own != other).then(|| (String::from("queue"), or_usual(own), or_usual(other)));
-        let mut all: Vec<_> = knobs.chain(queue).collect();
-        // Rules and attributes are said above: with those of A on both sides the rest is left.
-        let mut alike = self.clone();
-        alike.policies[1] = self.policies[0].clone();
-        let json = |side| serde_json::to_value(alike.scenario(base?, side).ok()?).ok();
-        if let (Some(a), Some(b)) = (json(Side::A), json(Side::B)) {
-            compare("", Some(&a), Some(&b), &mut all);
-        }
-        all
-    }
-
     /// The scenario of one side at its start. `base` has machine, disks and workload already.
     pub fn scenario(&self, base: &Scenario, side: Side) -> Result<Scenario, ScenarioError> {
         // A preset's second side may have a scenario of its own, as long as its job is not the user's.
@@ -276,9 +244,7 @@ impl Config {
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         if let Some(duration) = self.duration_ns {
-            // A shorter run keeps the greater part of it for measuring.
-            scenario.duration_ns = duration;
-            scenario.warmup_ns = scenario.warmup_ns.min(duration / 5);
+            shorten(&mut scenario, duration);
         }
         for invariant in &self.breaks {
             if !scenario.break_invariants.contains(invariant) {
@@ -385,31 +351,6 @@ mod tests {
         assert_eq!(rules.set.len(), 1);
         rules.set_knob("plug_max", "16");
         assert!(rules.set.is_empty());
-    }
-
-    #[test]
-    fn what_differs_is_named_wherever_the_scenarios_say_it() {
-        for (name, place, a, b) in [
-            ("seed-003", "path", "legacy", "as usual"),
-            ("poll-or-interrupt", "hipri", "false", "true"),
-            ("dsync-journal", "queue", "", "bfq"),
-        ] {
-            let preset = crate::preset::find(name).expect("the preset");
-            let all = preset.config().differences(Some(&preset.base));
-            let found = all.iter().find(|(at, ..)| at.ends_with(place));
-            let found = found.unwrap_or_else(|| panic!("{name}: {all:?}"));
-            assert!(found.1.contains(a) && found.2.contains(b), "{found:?}");
-        }
-        for preset in crate::preset::all() {
-            let mut config = preset.config();
-            let same = config.differences(Some(&preset.base)).is_empty();
-            let scenario = |side| config.scenario(&preset.base, side).expect(preset.name);
-            let (a, b) = (scenario(Side::A), scenario(Side::B));
-            let alike = Scenario { title: b.title.clone(), ..a } == b;
-            assert!(!same || alike, "{}: something differs and nothing is said", preset.name);
-            config.policies[1] = config.policies[0].clone();
-            assert!(preset.second.is_some() || config.differences(Some(&preset.base)).is_empty());
-        }
     }
 
     #[test]

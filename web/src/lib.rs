@@ -2,8 +2,8 @@
 //!
 //! Nothing here decides what happens: [`player`] owns a simulation and plays it against wall time, [`scene`] turns
 //! the log into what is where, [`draw`] paints that, the panels ask and show. Modules without a word about browsers
-//! in their first line ([`config`], [`preset`], [`url`], [`job`], [`numbers`], [`desk`], [`narrate`],
-//! [`now`], [`words`], [`zoom`]) are plain Rust.
+//! in their first line ([`config`], [`difference`], [`trial`], [`preset`], [`url`], [`job`],
+//! [`numbers`], [`desk`], [`narrate`], [`now`], [`words`], [`zoom`]) are plain Rust.
 
 pub mod api;
 pub mod app;
@@ -11,6 +11,7 @@ pub mod chart;
 pub mod config;
 pub mod crash;
 pub mod desk;
+pub mod difference;
 pub mod draw;
 pub mod eventlog;
 pub mod files;
@@ -26,6 +27,7 @@ pub mod scene;
 pub mod session;
 pub mod spacetime;
 pub mod sysfs;
+pub mod trial;
 pub mod twins;
 pub mod url;
 pub mod why;

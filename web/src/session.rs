@@ -10,15 +10,18 @@ mod frames;
 mod keep;
 mod link;
 mod runs;
+mod trials;
 
 use crew::Hand;
 pub use frames::{Painter, Reader};
 
 use crate::config::{Bookmark, Config, Side, Theme, View};
+use crate::difference::Difference;
 use crate::job::Reading;
 use crate::numbers::Numbers;
 use crate::player::Player;
 use crate::scene::Spot;
+use crate::trial::Trials;
 use crate::twins::Account;
 use crate::why::{Question, Subject};
 use leptos::leptos_dom::helpers::AnimationFrameRequestHandle;
@@ -85,6 +88,8 @@ pub struct Session {
     pub numbers: [RwSignal<Option<Arc<Numbers>>>; 2],
     /// Where the two runs part, as far as it is known.
     pub twins: RwSignal<Option<Arc<Account>>>,
+    /// Which of the differences between the policies matter, as far as it was asked for and is known.
+    pub trials: RwSignal<Option<Trials>>,
     /// What ran before each change, with the moment at which it was left; the latest last.
     left: RwSignal<Vec<(Config, View)>>,
     /// What the selected request's latency would have been without one cause, as far as it is known.
@@ -107,6 +112,8 @@ struct Local {
     hands: [Hand; 2],
     /// Whose numbers are to be ordered anew.
     due: [bool; 2],
+    /// The trial that each of them runs, where it is no run for the numbers.
+    trying: [Option<usize>; 2],
     /// Orders given to them so far.
     orders: u64,
     /// Both runs are to be compared once their numbers are known.
@@ -166,6 +173,7 @@ impl Session {
             said: RwSignal::new(String::new()),
             numbers: [RwSignal::new(None), RwSignal::new(None)],
             twins: RwSignal::new(None),
+            trials: RwSignal::new(None),
             why: RwSignal::new(None),
             left: RwSignal::new(Vec::new()),
             asked: RwSignal::new(None),
@@ -208,8 +216,8 @@ impl Session {
         }
     }
 
-    /// In what the two sides differ at the start: name, value of A, value of B.
-    pub fn differences(&self) -> Vec<(String, String, String)> {
+    /// In what the two sides differ.
+    pub fn differences(&self) -> Vec<Difference> {
         let base = self.with_local(|l| l.base.clone()).flatten();
         self.config.with(|c| c.differences(base.as_ref()))
     }

@@ -8,6 +8,7 @@ mod compare;
 mod contention;
 mod control;
 mod cpus;
+mod differ;
 mod editor;
 mod elevator;
 mod figures;

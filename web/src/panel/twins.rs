@@ -1,6 +1,7 @@
 //! Where the two runs part, and what each I/O gains or loses by the other policy.
 
 use super::control::{Button, act, focus, state, text};
+use super::differ::Differ;
 use super::table::{Cell, Row, Rows};
 use crate::config::Side;
 use crate::session::Session;
@@ -8,7 +9,6 @@ use crate::twins::{Account, ribbon};
 use crate::words;
 use leptos::prelude::*;
 
-const RULES: &str = "<tr><th scope=col>Rule</th><th scope=col>A</th><th scope=col>B</th></tr>";
 const HEAD: &str = "<tr><th scope=col>I/O</th><th scope=col class=num>A</th><th scope=col class=num>B</th>\
     <th scope=col class=num>Difference</th></tr>";
 
@@ -67,13 +67,6 @@ pub fn TwinsPanel() -> impl IntoView {
         };
         most.iter().enumerate().map(row).collect::<Vec<_>>()
     });
-    let rules = Signal::derive(move || {
-        let differ = session.differences();
-        let row = |(name, a, b): (String, String, String)| {
-            Row::by_content(vec![Cell::head(name.replace('_', " ")), Cell::words(a), Cell::words(b)])
-        };
-        differ.into_iter().map(row).collect::<Vec<_>>()
-    });
     let choose = Callback::new(move |index: u32| {
         let pair = session
             .twins
@@ -93,15 +86,7 @@ pub fn TwinsPanel() -> impl IntoView {
             </div>
             <p class="twin-head">{parting}</p>
             <div class="twin-sides">{Side::BOTH.map(side).collect_view()}</div>
-            <details class="more">
-                <summary>{text(move || format!("What differs between A and B: {}", rules.read().len()))}</summary>
-                <div class="scroll" tabindex="0" role="group" aria-label="What differs between A and B">
-                    <table>
-                        <thead inner_html=RULES></thead>
-                        <Rows rows=rules />
-                    </table>
-                </div>
-            </details>
+            <Differ />
             <p>{say(|a| a.order.clone())}</p>
             <p>{say(|a| a.sum.clone())}</p>
             <figure class="ribbon-box" hidden=flat>

@@ -203,6 +203,9 @@ impl Session {
         if self.with_local(|l| l.hands[index].expects(&answer)) != Some(true) {
             return;
         }
+        if self.takes_trial(index, &answer) {
+            return self.continue_runs();
+        }
         if let Some(numbers) = answer.numbers {
             self.numbers[index].set(Some(Arc::new(numbers)));
         }
@@ -219,6 +222,7 @@ impl Session {
                  is not concerned; where it stopped is in the browser's console.",
             );
         }
+        self.lose_trial(index);
         self.continue_runs();
     }
 }

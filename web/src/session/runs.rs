@@ -25,6 +25,7 @@ impl Session {
     /// Begins the run of one side anew.
     pub(super) fn restart_run(&self, side: Side) {
         self.twins.set(None);
+        self.drop_trials();
         self.with_local(|l| {
             // A comparison under way would be of runs that are no more.
             if !l.twin_due {
@@ -62,6 +63,7 @@ impl Session {
         if compare == Some(true) {
             self.order(0, &Side::BOTH);
         }
+        self.next_trials();
         self.with_local(|l| {
             if (0..TURNS).any(|turn| l.waits(turn)) && !l.run_timer && !l.page_hidden {
                 l.run_timer = true;

@@ -1,0 +1,148 @@
+//! In what A and B differ, and which of it matters: A run again with one difference at a time.
+
+use super::control::{Button, act, state, text};
+use super::knob::title;
+use super::table::{Cell, Row, Rows};
+use crate::session::Session;
+use crate::trial::{Figures, Outcome, Trial, Trials, What};
+use crate::words;
+use leptos::html::Details;
+use leptos::prelude::*;
+use mqscope_core::kernel::ROWS;
+
+const HEAD: &str = "<tr><th scope=col>Rule</th><th scope=col>A</th><th scope=col>B</th></tr>";
+const TRIED: &str = "<tr><th scope=col>Alone as in B</th><th scope=col>A</th><th scope=col>B</th>\
+    <th scope=col class=num>IOPS</th><th scope=col class=num>Latency</th><th scope=col class=num>CPU per I/O</th></tr>";
+
+/// The list, and the button that tries them.
+#[component]
+pub(super) fn Differ() -> impl IntoView {
+    let session = Session::here();
+    let all = Memo::new(move |_| session.differences());
+    let list = NodeRef::<Details>::new();
+    let known = state(move || session.numbers[0].read().as_ref().is_some_and(|n| n.finished));
+    let try_all = act(move || {
+        if session.try_differences()
+            && let Some(list) = list.get_untracked()
+        {
+            list.set_open(true);
+        }
+    });
+    let rows = Signal::derive(move || {
+        session.trials.with(|trials| match trials {
+            Some(trials) => tried(trials),
+            None => all.with(|all| {
+                let row = |d: &crate::difference::Difference| Row::by_content(named(&d.name, &d.values));
+                all.iter().map(row).collect()
+            }),
+        })
+    });
+    let note = text(move || {
+        session.trials.with(|trials| match trials {
+            Some(trials) => trials.words(),
+            None if !known.get() => String::from("They can be tried once the numbers of A are known."),
+            None => String::from(
+                "Runs A again with one of them as in B at a time, and ranks them by what changes.",
+            ),
+        })
+    });
+    let none = state(move || all.read().is_empty());
+    view! {
+        <div class="differ" hidden=none>
+            <p class="differ-ask">
+                <Button class="quiet" on=try_all words=String::from("Which of them matter?") />
+                <span class="panel-note">{note}</span>
+            </p>
+            <details class="more" node_ref=list>
+                <summary>{text(move || format!("What differs between A and B: {}", all.read().len()))}</summary>
+                <div class="scroll" tabindex="0" role="group" aria-label="What differs between A and B">
+                    <table>
+                        <thead inner_html=text(move || {
+                            String::from(if session.trials.read().is_some() { TRIED } else { HEAD })
+                        })></thead>
+                        <Rows rows />
+                    </table>
+                </div>
+            </details>
+        </div>
+    }
+}
+
+/// A difference by its name and values.
+fn named(name: &str, [a, b]: &[String; 2]) -> Vec<Cell> {
+    let help = ROWS[0].knobs.list().into_iter().find(|k| k.name == name).map_or("", |k| k.help);
+    let head = Cell { help, ..Cell::head(title(name)) };
+    vec![head, Cell::words(a.replace('-', " ")), Cell::words(b.replace('-', " "))]
+}
+
+/// What trials say so far: all together and chance alone, then those that matter most.
+fn tried(trials: &Trials) -> Vec<Row> {
+    let own = trials.figures(&What::AsItIs);
+    let whole =
+        [(What::Other, "All of them: B"), (What::Chance, "None, another seed")].map(|(what, name)| {
+            let mut cells = vec![Cell::head(name), Cell::default(), Cell::default()];
+            cells.extend(changes(own, trials.figures(&what)));
+            Row::by_content(cells)
+        });
+    let one = |trial: &&Trial| {
+        let What::One(difference) = &trial.what else { return None };
+        let mut cells = named(&difference.name, &difference.values);
+        cells.extend(match trial.outcome {
+            Outcome::Waiting => only("to be run"),
+            Outcome::Impossible => only("cannot be alone"),
+            Outcome::Ran(_) if trials.same(trial) => only("no change"),
+            Outcome::Ran(figures) => changes(own, Some(figures)),
+        });
+        Some(Row::by_content(cells))
+    };
+    whole.into_iter().chain(trials.ranked().iter().filter_map(one)).collect()
+}
+
+fn only(said: &str) -> [Cell; 3] {
+    [Cell::num(said), Cell::default(), Cell::default()]
+}
+
+/// How three numbers change.
+fn changes(own: Option<Figures>, other: Option<Figures>) -> [Cell; 3] {
+    let (Some(own), Some(other)) = (own, other) else { return only("to be run") };
+    [(own.iops, other.iops), (own.lat_ns, other.lat_ns), (own.cpu_ns, other.cpu_ns)]
+        .map(|(a, b)| Cell::num(words::change(a, b).unwrap_or_else(|| String::from("–"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Rules;
+    use crate::numbers::Numbers;
+    use crate::preset;
+    use mqscope_core::report::Report;
+
+    fn numbers(iops: f64) -> Numbers {
+        let mut numbers = Numbers { finished: true, ..Numbers::default() };
+        numbers.report.total.iops = iops;
+        numbers.report.total.lat.mean_ns = 1e9 / iops;
+        numbers
+    }
+
+    #[test]
+    fn what_matters_most_stands_above_and_what_has_not_run_below() {
+        let preset = preset::find("seed-000").expect("the preset");
+        let mut config = preset.config();
+        config.policies[0].start = Rules::new("6.1", &[]);
+        config.policies[1].start = Rules::new("6.1", &[("plug_max", "3"), ("plug_sort", "never")]);
+        config.policies[1].start.set_knob("plug_max_multi", "5");
+        let mut trials = Trials::new(&config, &preset.base, &Report::default());
+        let before = tried(&trials);
+        assert!(before.iter().all(|row| row.cells[3].text == "to be run"));
+        while trials.give(&config, &preset.base).is_some() {}
+        for (number, iops) in [(0, 100.0), (1, 50.0), (3, 100.0), (4, 130.0)] {
+            trials.take(number, Some(&numbers(iops)));
+        }
+        let rows = tried(&trials);
+        let said: Vec<_> = rows.iter().map(|row| row.cells[3].text.as_str()).collect();
+        assert_eq!(said[1..3], ["to be run", "+30\u{202f}%"], "{said:?}");
+        assert_eq!(said[3], "no change");
+        assert!(said[4..].iter().all(|s| *s == "to be run"));
+        assert!(rows[2].cells[0].help.contains("blk_"), "the rule explains itself");
+    }
+}
