@@ -129,8 +129,8 @@ pub fn App() -> impl IntoView {
                     {part(built, 5, || view! { <Cpus /> }.into_any())}
                 </div>
                 <div class="side">
-                    {part(built, 1, || view! { <PolicyPanel /> }.into_any())}
-                    {part(built, 2, || view! { <Inspector /> }.into_any())}
+                    {part(built, 1, || view! { <Inspector /> }.into_any())}
+                    {part(built, 2, || view! { <PolicyPanel /> }.into_any())}
                 </div>
             </div>
             {part(built, 6, || view! { <SpaceTimePanel /> }.into_any())}

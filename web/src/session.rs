@@ -465,6 +465,19 @@ impl Session {
         }
     }
 
+    /// Selects the slowest of the requests under way and of those that finished lately.
+    pub fn select_slowest(&self) {
+        let slowest = self.with_player(|p| {
+            let (scene, now) = (p.scene(), p.now_ns());
+            let all = scene.live().map(|(_, r)| r).chain(scene.finished()).filter(|r| r.rq != 0);
+            all.max_by_key(|r| r.letters.c.min(now).saturating_sub(r.letters.q)).map(|r| r.rq)
+        });
+        match slowest.flatten() {
+            Some(slowest) => self.select(Some(slowest)),
+            None => self.said.set(String::from("There is no request at this moment.")),
+        }
+    }
+
     /// Puts the other policy on the stage, at the same moment.
     pub fn show(&self, side: Side) {
         if side == self.side.get_untracked() {

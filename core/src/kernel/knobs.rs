@@ -298,7 +298,7 @@ knobs! {
     /// Without a scheduler, the requests of a flush sequence go through the ctx lists, with an I (blk_mq_requeue_work
     /// until 4.14).
     flush_through_ctx: bool,
-    @ "Scheduler path"
+    @ "Legacy path"
     /// Disks can take the legacy path: one queue under q->queue_lock, served by the driver's request_fn (blk_queue_bio;
     /// until 4.20). Its plug follows plug_max and plug_flush_kib, which is 0 in 4.4: no size rule there.
     legacy_path: bool,
@@ -311,14 +311,17 @@ knobs! {
     bfq_request_limit: bool,
     /// bfq asks for the io context under q->queue_lock for every bio (ioc_lookup_icq, until 6.6).
     bfq_queue_lock: bool,
+    @ "Legacy path"
     /// Whoever fills the legacy path's pool, or has waited for it, may take 32 requests in a row while others sleep
     /// (ioc_batching, ioc_set_batching, until 4.20).
     ioc_batching: bool,
+    @ "Stacked disks"
     /// A bio that md redirects shows Q on the lower disk again (generic_make_request_checks; before 4.12, when
     /// BIO_TRACE_COMPLETION did not exist).
     q_on_remapped: bool,
     /// md raid0 traces A when it redirects a bio (trace_block_bio_remap in raid0_make_request, 4.10+); dm always did.
     md_remap_traced: bool,
+    @ "File system"
     /// posix_fadvise(POSIX_FADV_DONTNEED) leaves dirty pages alone while the disk is congested (generic_fadvise until 5.17);
     /// only the legacy path ever says that it is.
     fadvise_skips_congested: bool,
@@ -326,6 +329,7 @@ knobs! {
     dio_lock: DioLock,
     /// A direct write to ext4 holds a plug until it has completed (ext4_file_write_iter, until 4.8).
     ext4_outer_plug: bool,
+    @ "wbt"
     /// blk-mq queues throttle asynchronous writes unless told otherwise (CONFIG_BLK_WBT_MQ, 4.10+).
     wbt: bool,
     /// A freed place goes to the first waiter of wbt in the waker (rq_qos_wake_function, 5.0+); before, all were woken

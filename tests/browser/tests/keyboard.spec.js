@@ -106,3 +106,11 @@ test('the parts of the stage are one stop; arrows go from part to part, Enter se
   await page.keyboard.press('Enter');
   await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
 });
+
+test('l takes the slowest request, whose longest wait is said at once', async ({ page }) => {
+  await openPaused(page, '#t=5ms&paused=1');
+  await page.keyboard.press('l');
+  await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
+  await expect(page.locator('#inspector')).toContainText(/Longest wait: [\d.]+\s(ns|µs|ms) of/);
+  await expect(page.locator('#inspector')).toBeInViewport();
+});

@@ -101,3 +101,20 @@ test('a value that is refused twice is one message', async ({ page }) => {
   await seed.blur();
   await expect(page.locator('.notice')).toHaveCount(1);
 });
+
+test('rules that the run does not read say so, and why', async ({ page }) => {
+  await openPaused(page);
+  const group = (name) => page.locator('#policy summary').filter({ hasText: name });
+  await expect(group('kyber')).toContainText('not read here');
+  await expect(group('Plug')).not.toContainText('not read here');
+  await expect(page.locator('#first-dispatch_mode-help')).not.toContainText('Not read here');
+  await page.getByLabel('Scheduler', { exact: true }).selectOption('kyber');
+  await expect(group('kyber').first()).not.toContainText('not read here');
+  await expect(page.locator('#first-dispatch_mode-help')).toContainText('Not read here: each disk has a scheduler');
+});
+
+test('a kernel whose blk-mq disks have no scheduler offers none', async ({ page }) => {
+  await openPaused(page, '#a=4.4');
+  await expect(page.getByLabel('Scheduler', { exact: true }).locator('option')).toHaveText(['none']);
+  await expect(page.locator('#scheduler-help')).toContainText('have no scheduler');
+});

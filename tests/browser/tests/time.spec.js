@@ -56,6 +56,7 @@ test('a selected request is followed stage by stage', async ({ page }) => {
   await page.locator('#inspector').getByRole('button', { name: 'Next' }).click();
   await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
   const title = await page.locator('#inspector-title').innerText();
+  await page.getByText(/Its way, step by step/).click();
   const story = page.getByRole('list', { name: 'Its way so far' });
   const lines = await story.getByRole('listitem').count();
   await button(page, 'To the next stage of the selected request').click();

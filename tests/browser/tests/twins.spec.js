@@ -29,6 +29,24 @@ test('the rules in which two policies differ are listed', async ({ page }) => {
   expect(await summary.innerText()).toContain(`: ${await rows.count()}`);
 });
 
+test('which of the differences matter is tried one at a time, and those that do stand first', async ({ page }) => {
+  test.setTimeout(180_000);
+  await openPaused(page, '#preset=seed-004&a=4.4&b=6.1');
+  // From the numbers on top: what makes the difference?
+  await page.locator('.card').nth(1).getByRole('button', { name: 'Why?' }).click({ timeout: 60_000 });
+  await expect(page.locator('#twins-title')).toBeFocused();
+  await expect(twins(page).locator('.differ-ask')).toContainText(/\d+ of the \d+ alone change/, { timeout: 150_000 });
+  const rows = twins(page).getByRole('group', { name: 'What differs between A and B' }).locator('tbody tr');
+  await expect(rows.nth(0)).toContainText(/All of them: B.*%/);
+  await expect(rows.nth(1)).toContainText(/another seed.*%/);
+  const iops = async (row) => Math.abs(Number.parseFloat((await row.locator('td').nth(2).innerText()).replace('−', '-')));
+  expect(await iops(rows.nth(2))).toBeGreaterThan(await iops(rows.nth(1)));
+  await expect(rows.last()).toContainText('no change');
+  // Other rules: what was tried says nothing about them.
+  await page.getByLabel('Kernel', { exact: true }).selectOption('4.19');
+  await expect(twins(page).locator('.differ-ask')).not.toContainText('alone change');
+});
+
 test('each I/O of one policy is compared with the same I/O of the other', async ({ page }) => {
   await openPaused(page);
   await expect(twins(page).locator('.panel-note').first()).toHaveText('', { timeout: 45_000 });

@@ -45,10 +45,16 @@ pub(super) fn SchedulerChoice() -> impl IntoView {
         session.side.track();
         session.with_player(|p| p.topology().queues.first().map(|q| q.path)).flatten().unwrap_or_default()
     });
+    // In 4.4 blk-mq disks have none.
+    let any = Memo::new(move |_| {
+        session.config.with(|c| c.policy(session.side.get()).start.knobs().mq_elevators)
+            || path.get() == Path::Legacy
+    });
     // Each half of the block layer has its own.
     let names = move |path: Path| {
         let none = (path == Path::Mq).then_some("none");
-        none.into_iter().chain(SCHEDULERS.iter().filter(move |r| r.path == path).map(|r| r.name))
+        let own = SCHEDULERS.iter().filter(move |r| r.path == path && any.get()).map(|r| r.name);
+        none.into_iter().chain(own)
     };
     let choice = move || {
         view! {
@@ -76,7 +82,10 @@ pub(super) fn SchedulerChoice() -> impl IntoView {
         <Setting
             id="scheduler".into()
             label="Scheduler".into()
-            help=text(move || now.with(|n| help_of(n)))
+            help=text(move || {
+                let help = now.with(|n| help_of(n));
+                if any.get() { help } else { format!("{help} In this kernel blk-mq disks have no scheduler.") }
+            })
             changed=state(changed)
             reset=("Reset scheduler".into(), act(reset))
         >

@@ -1,6 +1,6 @@
 //! The two policies side by side: what each is, what it achieves, and which one is on the stage.
 
-use super::control::{Radio, act, state, text};
+use super::control::{Button, Radio, act, focus, state, text};
 use crate::config::Side;
 use crate::numbers::Numbers;
 use crate::session::Session;
@@ -56,6 +56,18 @@ fn Card(side: Side) -> impl IntoView {
         let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
+    // What makes the difference is found out further down.
+    let known = Memo::new(move |_| {
+        let finished = |n: &Option<Arc<Numbers>>| n.as_ref().is_some_and(|n| n.finished);
+        side == Side::B && finished(&numbers.read()) && finished(&other.read())
+    });
+    let ask = act(move || {
+        session.try_differences();
+        focus("twins-title");
+    });
+    let why = move || {
+        known.get().then(|| view! { <Button class="quiet link" on=ask words=String::from("Why?") /> })
+    };
     // Published numbers belong to the preset as it is, not to what the user made of it.
     let published = text(move || {
         let preset = session.preset();
@@ -111,7 +123,7 @@ fn Card(side: Side) -> impl IntoView {
                 <span class="figure">{say(|r| r.total.iops, words::short)}</span>
                 <span class="unit">"IOPS"</span>
                 <span class="published" title=text(move || session.preset().source.into())>{published}</span>
-                <span class="against">{against}</span>
+                <span class="against">{against} {why}</span>
             </p>
             <dl class="card-facts">
                 {FACTS

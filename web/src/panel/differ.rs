@@ -1,7 +1,7 @@
 //! In what A and B differ, and which of it matters: A run again with one difference at a time.
 
 use super::control::{Button, act, state, text};
-use super::knob::title;
+use super::knob::{parts_of, title};
 use super::table::{Cell, Row, Rows};
 use crate::session::Session;
 use crate::trial::{Figures, Outcome, Trial, Trials, What};
@@ -21,8 +21,9 @@ pub(super) fn Differ() -> impl IntoView {
     let all = Memo::new(move |_| session.differences());
     let list = NodeRef::<Details>::new();
     let known = state(move || session.numbers[0].read().as_ref().is_some_and(|n| n.finished));
-    let try_all = act(move || {
-        if session.try_differences()
+    let trying = Memo::new(move |_| session.trials.with(Option::is_some));
+    Effect::new(move |_| {
+        if trying.get()
             && let Some(list) = list.get_untracked()
         {
             list.set_open(true);
@@ -50,7 +51,12 @@ pub(super) fn Differ() -> impl IntoView {
     view! {
         <div class="differ" hidden=none>
             <p class="differ-ask">
-                <Button class="quiet" on=try_all words=String::from("Which of them matter?") />
+                <Button
+                    class=""
+                    on=act(move || session.try_differences())
+                    disabled=state(move || !known.get())
+                    words=String::from("Which of them matter?")
+                />
                 <span class="panel-note">{note}</span>
             </p>
             <details class="more" node_ref=list>
@@ -58,7 +64,7 @@ pub(super) fn Differ() -> impl IntoView {
                 <div class="scroll" tabindex="0" role="group" aria-label="What differs between A and B">
                     <table>
                         <thead inner_html=text(move || {
-                            String::from(if session.trials.read().is_some() { TRIED } else { HEAD })
+                            String::from(if trying.get() { TRIED } else { HEAD })
                         })></thead>
                         <Rows rows />
                     </table>
@@ -87,6 +93,9 @@ fn tried(trials: &Trials) -> Vec<Row> {
     let one = |trial: &&Trial| {
         let What::One(difference) = &trial.what else { return None };
         let mut cells = named(&difference.name, &difference.values);
+        if matches!(trial.outcome, Outcome::Ran(_)) && !trials.same(trial) {
+            cells[0].note = parts_of(cells[0].help).0;
+        }
         cells.extend(match trial.outcome {
             Outcome::Waiting => only("to be run"),
             Outcome::Impossible => only("cannot be alone"),

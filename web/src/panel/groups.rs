@@ -4,6 +4,7 @@ use super::attribute::{Attribute, scheduler, tunables};
 use super::control::{state, text};
 use super::knob::Knob;
 use super::table::{Item, List, key};
+use super::unread::unread_here;
 use crate::config::Rules;
 use crate::session::Session;
 use crate::sysfs::QUEUE_FILES;
@@ -94,11 +95,16 @@ pub(super) fn Groups(rules: Memo<Rules>) -> impl IntoView {
     let group = move |name: &'static str| {
         let members: Vec<&str> = knobs().iter().filter(|k| k.group == name).map(|k| k.name).collect();
         let inside = members.clone();
-        let changed =
-            text(move || match rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count()) {
-                0 => String::new(),
-                n => format!("{n} changed"),
-            });
+        let changed = text(move || {
+            let changed = rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count());
+            let unread = members.iter().all(|m| unread_here(session, name, m).is_some());
+            match (changed, unread) {
+                (0, false) => String::new(),
+                (0, true) => String::from("not read here"),
+                (n, false) => format!("{n} changed"),
+                (n, true) => format!("{n} changed, not read here"),
+            }
+        });
         let make = Callback::new(move |()| {
             inside.iter().map(|&name| view! { <Knob name rules place="all" /> }).collect_view().into_any()
         });
@@ -137,7 +143,7 @@ fn Group(
     name: String,
     /// Makes its controls.
     make: Callback<(), AnyView>,
-    /// How many of it were changed, in words.
+    /// How many of it were changed and whether any is read, in words.
     changed: Signal<String>,
 ) -> impl IntoView {
     let opened = RwSignal::new(false);

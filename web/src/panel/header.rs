@@ -18,7 +18,7 @@ const SIGN: &str = r#"<svg class="mark-sign" viewBox="0 0 64 64" aria-hidden="tr
 <circle cx="40" cy="32" r="8" fill="var(--surface)" stroke="var(--ink)" stroke-width="5"/></svg>mqscope"#;
 
 /// Ways within the page.
-const NAV: &str = r##"<a href="#policy">Policy</a><a href="#numbers">Numbers</a><a href="#workload">Workload</a>
+const NAV: &str = r##"<a href="#policy">Policy</a><a href="#twins">Compare</a><a href="#numbers">Numbers</a><a href="#workload">Workload</a>
 <a href="#log">Events</a>"##;
 
 /// The bar.

@@ -1,6 +1,6 @@
 //! One request: where it has been, how long, what it waits for.
 
-use super::control::{Button, act, text};
+use super::control::{Button, act, state, text};
 use super::icon::Shape;
 use super::why::{Answer, WhatIf};
 use crate::scene::{NEVER, NONE, Request, StoryKind, StoryLine};
@@ -40,35 +40,50 @@ pub fn Inspector() -> impl IntoView {
             .get()
             .map(|_| view! { <Button class="quiet" on=on shape=Shape::Close name="Deselect".into() /> })
     };
-    let body = move || match shown.get() {
-        Some(shown) => story(shown),
-        None => {
-            let text = if session.selected.get().is_some() { GONE } else { NONE_YET };
-            view! { <p class="empty">{text}</p> }.into_any()
-        }
-    };
+    let away = state(move || shown.with(Option::is_none));
+    let empty = text(move || match (shown.with(Option::is_some), session.selected.get()) {
+        (true, _) => String::new(),
+        (_, Some(_)) => GONE.into(),
+        _ => NONE_YET.into(),
+    });
+    let part = move |of: fn(Shown) -> AnyView| move || shown.get().map(of);
+    let steps = text(move || {
+        let steps = shown.with(|s| s.as_ref().map_or(0, |s| s.lines.len()));
+        format!("Its way, step by step: {steps}")
+    });
     view! {
         <section class="panel inspector" id="inspector" aria-labelledby="inspector-title">
             <div class="panel-head">
                 <h2 id="inspector-title" tabindex="-1">{title}</h2>
                 <span class="buttons">
                     <Button class="quiet" on=act(move || session.select_next()) words=String::from("Next") keys="n" />
+                    <Button
+                        class="quiet"
+                        on=act(move || session.select_slowest())
+                        words=String::from("Slowest")
+                        keys="l"
+                    />
                     {deselect}
                 </span>
             </div>
             <Answer />
-            {body}
+            <p class="empty">{empty}</p>
+            {part(summary)}
             <WhatIf />
+            <details class="more way" hidden=away>
+                <summary>{steps}</summary>
+                {part(way)}
+            </details>
         </section>
     }
 }
 
-const NONE_YET: &str = "Click a request on the stage, or press n, to see where it has been, how long it took and what it \
-                        waits for. Press s to follow it stage by stage.";
+const NONE_YET: &str = "Click one on the stage, or take the slowest, to see where it waits and why.";
 const GONE: &str = "This request is not under way here: it has not come yet, or it finished long ago. Move the playhead, \
                     or take the next one.";
 
-fn story(shown: Shown) -> AnyView {
+/// What it is, its phases, and its longest wait.
+fn summary(shown: Shown) -> AnyView {
     let total = shown.phases.iter().map(|(_, ns)| ns).sum::<u64>().max(1) as f64;
     let phases: String = shown
         .phases
@@ -82,10 +97,35 @@ fn story(shown: Shown) -> AnyView {
             )
         })
         .collect();
-    let fact = |(term, value): (&'static str, String)| view! { <div><dt>{term}</dt><dd>{value}</dd></div> };
     view! {
         <p class="request-what">{shown.what}</p>
         <div class="phases" role="img" aria-label=phase_text(&shown.phases) inner_html=phases></div>
+        <p class="longest">{longest_wait(&shown.lines)}</p>
+    }
+    .into_any()
+}
+
+/// The longest of its waits, in words.
+fn longest_wait(lines: &[StoryLine]) -> String {
+    let total: u64 = lines.iter().map(|l| l.for_ns).sum();
+    let waits = lines.iter().filter(|l| l.kind == StoryKind::Wait && l.for_ns > 0);
+    let Some(wait) = waits.max_by_key(|l| l.for_ns) else {
+        return String::from("It has waited for nobody so far.");
+    };
+    let percent = wait.for_ns as f64 / total.max(1) as f64 * 100.0;
+    let why = if wait.cause.is_empty() { String::new() } else { format!(": {}", wait.cause) };
+    let span = words::span(wait.for_ns as f64);
+    format!(
+        "Longest wait: {span} of {} ({percent:.0}\u{202f}%). {}{why}.",
+        words::span(total as f64),
+        wait.what
+    )
+}
+
+/// All of its way.
+fn way(shown: Shown) -> AnyView {
+    let fact = |(term, value): (&'static str, String)| view! { <div><dt>{term}</dt><dd>{value}</dd></div> };
+    view! {
         <dl class="facts">{shown.facts.into_iter().map(fact).collect_view()}</dl>
         <p class="lost">{shown.lost}</p>
         <ol class="story" tabindex="0" aria-label="Its way so far">

@@ -2,6 +2,7 @@
 
 use super::control::{Button, Choice, Line, Switch, act, state, text};
 use super::icon::Shape;
+use super::unread::unread_here;
 use crate::config::Rules;
 use crate::session::Session;
 use leptos::prelude::*;
@@ -10,6 +11,13 @@ use mqscope_core::kernel;
 /// `dispatch_mode` as people read it.
 pub(super) fn title(name: &str) -> String {
     let mut text = name.replace('_', " ");
+    for (word, written) in
+        [("scsi", "SCSI"), ("nvme", "NVMe"), ("ahci", "AHCI"), ("hctx", "hctx"), ("io", "IO")]
+    {
+        if let Some(rest) = text.strip_prefix(word).filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
+            return format!("{written}{rest}");
+        }
+    }
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_uppercase();
     }
@@ -110,11 +118,17 @@ pub(super) fn Knob(
     let words = help.map_or(words, String::from);
     // What it differs from is said only where it differs.
     let help = text(move || {
+        let mut words = words.clone();
         rules.with(|r| {
             let row = kernel::row(&r.kernel).filter(|_| r.set.contains_key(name));
-            let own = row.and_then(|row| row.knobs.list().into_iter().find(|k| k.name == name));
-            own.map_or_else(|| words.clone(), |own| format!("{words} {} has {}.", r.kernel, own.value))
-        })
+            if let Some(own) = row.and_then(|row| row.knobs.list().into_iter().find(|k| k.name == name)) {
+                words += &format!(" {} has {}.", r.kernel, own.value);
+            }
+        });
+        match unread_here(session, first.group, name) {
+            Some(why) => format!("{words} Not read here: {why}."),
+            None => words,
+        }
     });
     view! {
         <Setting
@@ -139,6 +153,15 @@ fn value_of(name: &str, rules: &Rules) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_knob_s_title_writes_names_as_the_kernel_s_people_do() {
+        assert_eq!(title("plug_max"), "Plug max");
+        assert_eq!(title("scsi_run_all"), "SCSI run all");
+        assert_eq!(title("nvme_shared_lock"), "NVMe shared lock");
+        assert_eq!(title("hctx_counters"), "hctx counters");
+        assert_eq!(title("ioc_batching"), "Ioc batching");
+    }
 
     #[test]
     fn a_description_is_parted_from_its_source() {

@@ -32,6 +32,7 @@ mod timeline;
 mod tour;
 mod transport;
 mod twins;
+mod unread;
 mod why;
 mod workload;
 

@@ -81,7 +81,7 @@ pub fn TwinsPanel() -> impl IntoView {
     view! {
         <section class="panel twins" id="twins" aria-labelledby="twins-title">
             <div class="panel-head">
-                <h2 id="twins-title">"Where A and B part"</h2>
+                <h2 id="twins-title" tabindex="-1">"Where A and B part"</h2>
                 <p class="panel-note">{progress}</p>
             </div>
             <p class="twin-head">{parting}</p>

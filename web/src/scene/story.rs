@@ -446,7 +446,7 @@ impl Scene {
             }
             Spot::Ring(task) => match self.tasks.get(task as usize).and_then(|t| t.sleep) {
                 Some(_) => format!("{} sleeps and will be woken", self.task_name(task)),
-                None => format!("{} has not looked yet", self.task_name(task)),
+                None => format!("its event lies in the ring until {} looks", self.task_name(task)),
             },
             _ => return,
         };

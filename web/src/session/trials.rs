@@ -7,16 +7,15 @@ use crate::trial::Trials;
 use leptos::prelude::*;
 
 impl Session {
-    /// Begins to run A with each difference alone; false while A's numbers are not known.
-    pub fn try_differences(&self) -> bool {
+    /// Begins to run A with each difference alone; not before A's numbers are known.
+    pub fn try_differences(&self) {
         let known = self.numbers[0].get_untracked().filter(|n| n.finished);
         let base = self.with_local(|l| l.base.clone()).flatten();
-        let (Some(known), Some(base)) = (known, base) else { return false };
+        let (Some(known), Some(base)) = (known, base) else { return };
         self.drop_trials();
         let trials = self.config.with_untracked(|c| Trials::new(c, &base, &known.report));
         self.trials.set(Some(trials));
         self.continue_runs();
-        true
     }
 
     /// Forgets them, and what runs of them.
