@@ -124,13 +124,15 @@ pub fn App() -> impl IntoView {
                     <Intro />
                     <Compare />
                     {part(built, 0, || view! { <Stage><Transport /></Stage> }.into_any())}
-                    {part(built, 3, || view! { <Elevator /> }.into_any())}
-                    {part(built, 4, || view! { <TwinsPanel /> }.into_any())}
-                    {part(built, 5, || view! { <Cpus /> }.into_any())}
                 </div>
                 <div class="side">
                     {part(built, 1, || view! { <Inspector /> }.into_any())}
                     {part(built, 2, || view! { <PolicyPanel /> }.into_any())}
+                </div>
+                <div class="scene">
+                    {part(built, 3, || view! { <Elevator /> }.into_any())}
+                    {part(built, 4, || view! { <TwinsPanel /> }.into_any())}
+                    {part(built, 5, || view! { <Cpus /> }.into_any())}
                 </div>
             </div>
             {part(built, 6, || view! { <SpaceTimePanel /> }.into_any())}

@@ -86,7 +86,7 @@ pub(super) fn Groups(rules: Memo<Rules>) -> impl IntoView {
             let make = Callback::new(move |()| {
                 files(tunables(session).iter().map(|t| t.name.to_string()).collect())
             });
-            view! { <Group name=format!("{scheduler} in queue/iosched") make changed=text(String::new) /> }
+            view! { <Group name=format!("{scheduler} in queue/iosched") make /> }
         })
     };
     let queue = Callback::new(move |()| {
@@ -95,20 +95,15 @@ pub(super) fn Groups(rules: Memo<Rules>) -> impl IntoView {
     let group = move |name: &'static str| {
         let members: Vec<&str> = knobs().iter().filter(|k| k.group == name).map(|k| k.name).collect();
         let inside = members.clone();
-        let changed = text(move || {
-            let changed = rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count());
+        let changed = rules_changed(rules, members.clone());
+        let unread = text(move || {
             let unread = members.iter().all(|m| unread_here(session, name, m).is_some());
-            match (changed, unread) {
-                (0, false) => String::new(),
-                (0, true) => String::from("not read here"),
-                (n, false) => format!("{n} changed"),
-                (n, true) => format!("{n} changed, not read here"),
-            }
+            String::from(if unread { "not read here" } else { "" })
         });
         let make = Callback::new(move |()| {
             inside.iter().map(|&name| view! { <Knob name rules place="all" /> }).collect_view().into_any()
         });
-        view! { <Group name=name.into() make changed /> }
+        view! { <Group name=name.into() make changed unread /> }
     };
     view! {
         <div class="find">
@@ -136,6 +131,14 @@ pub(super) fn Groups(rules: Memo<Rules>) -> impl IntoView {
     }
 }
 
+/// How many of these knobs were changed, in words.
+fn rules_changed(rules: Memo<Rules>, members: Vec<&'static str>) -> Signal<String> {
+    text(move || match rules.with(|r| members.iter().filter(|m| r.set.contains_key(**m)).count()) {
+        0 => String::new(),
+        n => format!("{n} changed"),
+    })
+}
+
 /// One group. Its controls are made when somebody opens it: all together are many.
 #[component]
 fn Group(
@@ -143,8 +146,12 @@ fn Group(
     name: String,
     /// Makes its controls.
     make: Callback<(), AnyView>,
-    /// How many of it were changed and whether any is read, in words.
+    /// How many of it were changed, in words.
+    #[prop(optional, into)]
     changed: Signal<String>,
+    /// Whether the run reads none of it, in words.
+    #[prop(optional, into)]
+    unread: Signal<String>,
 ) -> impl IntoView {
     let opened = RwSignal::new(false);
     view! {
@@ -154,6 +161,7 @@ fn Group(
         >
             <summary>
                 <span>{name}</span>
+                <span class="group-unread">{unread}</span>
                 <span class="group-changed">{changed}</span>
             </summary>
             {move || opened.get().then(|| make.run(()))}
