@@ -4,7 +4,7 @@
 //! exact removal of one thing by its name, where a cost ([`Sim::set_cost`]) or a depth would change all of its kind.
 
 use crate::block::NONE;
-use crate::event::{BioId, HctxId, ObjectId, TaskId};
+use crate::event::{BioId, HctxId, ObjectId, QueueId, TaskId};
 use crate::sim::Sim;
 
 /// One thing that is not in the way any more.
@@ -12,8 +12,11 @@ use crate::sim::Sim;
 pub enum Spare {
     /// A lock (of a file too) that is free for whoever wants it, or a shared line that is everywhere at once.
     Object(ObjectId),
-    /// The tags from which requests of this hctx are made, and its driver tags: there is always one more.
+    /// The tags (on the legacy path the pool) from which requests of this hctx are made, and its driver tags: there is
+    /// always one more.
     Tags(HctxId),
+    /// wbt lets every write of this disk through.
+    Throttle(QueueId),
     /// The task takes note of each I/O as it completes, not of several at once (iodepth_batch_complete_min).
     Batch(TaskId),
     /// The request of this bio comes before all others in its scheduler, as one that is inserted at the head does.
@@ -29,6 +32,7 @@ impl Sim {
             // Two CPUs in `request_fn` would hand one request over twice.
             Spare::Object(id) => (id as usize) < self.objects.all.len() && !self.is_legacy_lock(id),
             Spare::Tags(h) => (h as usize) < self.hctxs.len(),
+            Spare::Throttle(q) => self.queues.get(q as usize).is_some_and(|queue| queue.wbt.is_some()),
             Spare::Batch(_) | Spare::First(_) | Spare::OwnDevice(_) => true,
         }
     }
@@ -85,6 +89,7 @@ mod tests {
     use super::*;
     use crate::cases::{case, cases};
     use crate::event::Kind;
+    use crate::scenario::Path;
 
     /// Runs a case's last side for a while, spares it something and runs on: the events of the rest.
     fn after(name: &str, at_ns: u64, spare: impl Fn(&Sim) -> Option<Spare>) -> Vec<Kind> {
@@ -119,6 +124,43 @@ mod tests {
         assert!(freed.len() > 1_000 && !freed.iter().any(|k| wait(k) == Some(lock)));
         let freed = after("seed-000", 1_000_000, |_| Some(Spare::Object(line)));
         assert!(freed.len() > 1_000 && !freed.iter().any(|k| moved(k) == Some(line)));
+    }
+
+    #[test]
+    fn a_spared_pool_and_a_disk_spared_of_wbt_let_nobody_sleep() {
+        let pool = |k: &Kind| matches!(k, Kind::PoolWait { .. });
+        let wbt = |k: &Kind| matches!(k, Kind::WbtWait { .. });
+        let (mut pools, mut disks) = (0, 0);
+        for case in cases() {
+            for (label, mut scenario) in case.sides() {
+                for disk in scenario.devices.iter_mut().filter(|d| d.path == Some(Path::Legacy)) {
+                    // A small pool, or the cases would have to run for long.
+                    disk.nr_requests = Some(8);
+                }
+                let mut sim = Sim::new(&scenario).expect("it can run");
+                sim.run_events(20_000);
+                sim.log_mut().set_on(true);
+                let mut waits = sim.clone();
+                waits.run_events(60_000);
+                let count = |sim: &Sim, f: fn(&Kind) -> bool| {
+                    sim.log().events().iter().filter(|e| f(&e.kind)).count()
+                };
+                let (for_pool, for_wbt) = (count(&waits, pool), count(&waits, wbt));
+                if for_pool + for_wbt == 0 {
+                    continue;
+                }
+                for h in 0..sim.topology().hctxs.len() as HctxId {
+                    assert!(sim.spare(Spare::Tags(h)));
+                }
+                for q in 0..sim.topology().queues.len() as QueueId {
+                    sim.spare(Spare::Throttle(q));
+                }
+                sim.run_events(60_000);
+                assert_eq!((count(&sim, pool), count(&sim, wbt)), (0, 0), "{} {label}", case.name);
+                (pools, disks) = (pools + usize::from(for_pool > 0), disks + usize::from(for_wbt > 0));
+            }
+        }
+        assert!(pools > 0 && disks > 0, "{pools} pools, {disks} disks");
     }
 
     #[test]

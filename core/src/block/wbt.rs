@@ -8,6 +8,7 @@ use crate::engine::agenda::Timed;
 use crate::event::{Flags, Kind, ObjectId, Op, QueueId, Sleep};
 use crate::host::{Flow, Frame};
 use crate::sim::Sim;
+use crate::spare::Spare;
 use std::collections::VecDeque;
 
 /// Depth in the middle state (RWB_DEF_DEPTH).
@@ -257,10 +258,11 @@ impl Sim {
                 let now = self.now;
                 let line = self.wbt(q).line + of as u32;
                 self.touch(c, line);
+                let spared = self.is_spared(Spare::Throttle(q));
                 let wbt = self.wbt(q);
                 let limit = wbt.limit(of, background, now);
                 let wait = &mut wbt.waits[of as usize];
-                if wait.waiters.is_empty() && wait.in_flight < limit {
+                if spared || wait.waiters.is_empty() && wait.in_flight < limit {
                     wait.in_flight += 1;
                     self.wbt_arm(q);
                     return Flow::Ret(0);
@@ -367,13 +369,14 @@ impl Sim {
     /// Wakes those who wait: in order while there are places, or all of them to try themselves.
     fn wbt_wake(&mut self, c: Option<usize>, q: QueueId, of: Throttled) {
         let (now, handover) = (self.now, self.knobs.wbt_handover);
+        let spared = self.is_spared(Spare::Throttle(q));
         // Who was woken to try again may queue up anew, so only those who stand there now are looked at.
         for _ in 0..self.wbt(q).waits[of as usize].waiters.len() {
             let wbt = self.wbt(q);
             let Some(&(_, background)) = wbt.waits[of as usize].waiters.front() else { return };
             let limit = wbt.limit(of, background, now);
             let wait = &mut wbt.waits[of as usize];
-            if handover && wait.in_flight >= limit {
+            if handover && !spared && wait.in_flight >= limit {
                 return;
             }
             let Some((t, _)) = wait.waiters.pop_front() else { return };

@@ -142,6 +142,12 @@ impl Met {
         }
     }
 
+    /// Whether the tags of this hctx that it waited for are the legacy path's pool of requests.
+    fn is_pool(&self, run: &Fork, hctx: HctxId) -> bool {
+        let t = run.scene().topology();
+        self.phase == "Q2G" && t.is_legacy(hctx)
+    }
+
     /// What would be different without it, after "if", and what takes it away.
     pub(super) fn without(&self, run: &Fork, bio: BioId) -> (String, Option<Cause>) {
         let (scene, t) = (run.scene(), run.scene().topology());
@@ -176,7 +182,8 @@ impl Met {
                 (words, spare(Spare::Object(line)))
             }
             Culprit::Tags { hctx, .. } => {
-                (format!("{} had always had a free tag", scene.hctx_name(hctx)), spare(Spare::Tags(hctx)))
+                let what = if self.is_pool(run, hctx) { "request in its pool" } else { "tag" };
+                (format!("{} had always had a free {what}", scene.hctx_name(hctx)), spare(Spare::Tags(hctx)))
             }
             Culprit::Plug { task, .. } => (
                 format!("the plug of {} had been flushed at once (plug_max 1)", scene.task_name(task)),
@@ -227,7 +234,7 @@ impl Met {
                 spare(Spare::Object(lock)),
             ),
             Culprit::Throttle { queue } => {
-                (format!("wbt had not throttled {}, but that is set up with the disk", disk(queue)), None)
+                (format!("wbt had let every write of {} through", disk(queue)), spare(Spare::Throttle(queue)))
             }
         }
     }
@@ -263,13 +270,14 @@ impl Met {
             }
             Culprit::Tags { hctx, freed } => {
                 let queue = t.hctxs.get(hctx as usize).and_then(|h| t.queues.get(h.queue as usize));
-                let (count, kind) = queue.map_or((0, ""), |q| match q.scheduler.as_str() {
-                    "none" => (q.nr_tags, ""),
-                    _ if phase == "Q2G" => (q.nr_requests, "sched "),
-                    _ => (q.nr_tags, ""),
+                let (count, kind) = queue.map_or((0, "tags"), |q| match q.scheduler.as_str() {
+                    _ if self.is_pool(run, hctx) => (q.nr_requests, "requests of the pool"),
+                    "none" => (q.nr_tags, "tags"),
+                    _ if phase == "Q2G" => (q.nr_requests, "sched tags"),
+                    _ => (q.nr_tags, "tags"),
                 });
                 let until = until(freed, "; the last one given back before was that of");
-                format!("{phase}: waited {ns}{times} while all {count} {kind}tags were in use{until}.")
+                format!("{phase}: waited {ns}{times} while all {count} {kind} were in use{until}.")
             }
             Culprit::Plug { others, .. } => {
                 let more = match others {

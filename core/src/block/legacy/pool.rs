@@ -6,6 +6,7 @@
 
 use crate::event::{Kind, QueueId, TaskId};
 use crate::sim::Sim;
+use crate::spare::Spare;
 use std::collections::VecDeque;
 
 /// Requests that a batcher may take (BLK_BATCH_REQ).
@@ -71,7 +72,12 @@ impl Sim {
     pub(super) fn take_from_pool(&mut self, c: usize, q: QueueId, bio: u32) -> bool {
         let (t, now) = (self.current_task(c), self.now);
         let sync = usize::from(self.bio_extent(bio).is_sync());
+        let spared = self.is_spared(Spare::Tags(self.queues[q as usize].first_hctx));
         let legacy = self.legacy(q);
+        if spared {
+            legacy.pool.count[sync] += 1;
+            return true;
+        }
         let nr_requests = legacy.nr_requests;
         let next = legacy.pool.count[sync] + 1;
         if next >= congestion_on(nr_requests) {
