@@ -7,7 +7,9 @@
 mod choices;
 mod knobs;
 mod rows;
+mod source;
 
 pub use choices::*;
 pub use knobs::*;
 pub use rows::{ROWS, Row, row};
+pub use source::{Source, source};

@@ -20,6 +20,9 @@ for (const colorScheme of ['light', 'dark']) {
   test(`axe finds nothing with all knobs open, a bad job and the sheet of keys: ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme });
     await openPaused(page);
+    // With a request there is its way to open too.
+    await page.keyboard.press('l');
+    await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
     for (const summary of await page.locator('summary').all()) await summary.click();
     await pasteJob(page, '[a]\nrw=sideways\n');
     await expect(page.locator('.gutter li.error')).toHaveText('2');

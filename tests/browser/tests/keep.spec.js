@@ -53,6 +53,8 @@ test('numbers and pictures are saved', async ({ page }) => {
   const csv = (await save(page, 'Numbers (CSV)')).toString().trim().split('\n');
   expect(csv[0]).toBe('policy,name,quantity,unit,value');
   expect(csv.filter((line) => line.startsWith('A,')).length).toBe(csv.filter((line) => line.startsWith('B,')).length);
+  const shell = (await save(page, 'Settings (shell)')).toString();
+  expect(shell).toContain('echo none > /sys/block/sdb/queue/scheduler');
   const png = await save(page, 'Stage (PNG)');
   expect(png.subarray(1, 4).toString()).toBe('PNG');
   const svg = (await save(page, 'Stage (SVG)')).toString();

@@ -118,3 +118,18 @@ test('a kernel whose blk-mq disks have no scheduler offers none', async ({ page 
   await expect(page.getByLabel('Scheduler', { exact: true }).locator('option')).toHaveText(['none']);
   await expect(page.locator('#scheduler-help')).toContainText('have no scheduler');
 });
+
+test('a setting says where it stands in the kernel and which command makes it on a real machine', async ({ page }) => {
+  await openPaused(page);
+  const help = page.locator('#scheduler-help');
+  await expect(help).toContainText('echo none > /sys/block/sdb/queue/scheduler');
+  await page.getByLabel('Scheduler', { exact: true }).selectOption('mq-deadline');
+  await expect(help).toContainText('echo mq-deadline > /sys/block/sdb/queue/scheduler');
+  await page.locator('#policy summary').filter({ hasText: 'Plug' }).click();
+  const source = page.locator('#all-plug_merge-help a');
+  await expect(source).toHaveText('block/blk-core.c in v4.14');
+  await page.getByRole('radio', { name: 'from the start' }).check();
+  await page.getByRole('combobox', { name: 'Kernel' }).selectOption('6.1');
+  await expect(source).toHaveText('block/blk-merge.c in v6.1');
+  await expect(source).toHaveAttribute('href', /linux\/v6\.1\/A\/ident\/blk_attempt_plug_merge$/);
+});

@@ -1,7 +1,7 @@
 //! Files below `queue/`: the scheduler and numbers by their sysfs names.
 
 use super::control::{Choice, Line, act, state, text};
-use super::knob::{Setting, parts_of};
+use super::knob::{Setting, origin, parts_of};
 use crate::session::Session;
 use crate::sysfs::QUEUE_FILES;
 use leptos::prelude::*;
@@ -22,6 +22,19 @@ pub(super) fn scheduler(session: Session) -> String {
     session.side.track();
     let of = |p: &crate::player::Player| p.topology().queues.first().map(|q| q.scheduler.clone());
     session.with_player(of).flatten().unwrap_or_default()
+}
+
+/// The command that writes `value` to a file of the first disk below `/sys/block`.
+pub(super) fn command(session: Session, file: &str, value: &str) -> String {
+    let disk =
+        session.with_player(|p| p.topology().queues.first().map(|q| q.name.replace('/', "!"))).flatten();
+    disk.filter(|_| !value.is_empty())
+        .map_or_else(String::new, |disk| format!("echo {value} > /sys/block/{disk}/{file}"))
+}
+
+/// The kernel row of the policy on the stage, at the start of its run.
+fn row(session: Session) -> String {
+    session.config.with(|c| c.policy(session.side.get()).start.kernel.clone())
 }
 
 /// What helps to choose a scheduler.
@@ -86,6 +99,7 @@ pub(super) fn SchedulerChoice() -> impl IntoView {
                 let help = now.with(|n| help_of(n));
                 if any.get() { help } else { format!("{help} In this kernel blk-mq disks have no scheduler.") }
             })
+            command=text(move || command(session, "queue/scheduler", &now.read()))
             changed=state(changed)
             reset=("Reset scheduler".into(), act(reset))
         >
@@ -195,13 +209,20 @@ pub(super) fn Attribute(
             }
         })
     });
-    let source = known.with_untracked(|k| parts_of(k.help).1);
+    let first = known.with_untracked(|k| k.help);
+    let source = parts_of(first).1;
+    let path = match QUEUE_FILES.iter().any(|f| f.name == name) {
+        true => format!("queue/{name}"),
+        false => format!("queue/iosched/{name}"),
+    };
     view! {
         <Setting
             id=id.clone()
             label=name.clone()
             help=help
             source=source
+            origin=text(move || origin(first, &row(session)))
+            command=text(move || command(session, &path, &known.read().value))
             changed=changed
             reset=(format!("Reset {name}"), reset)
         >

@@ -57,6 +57,8 @@ pub fn Keep() -> impl IntoView {
     let scenario =
         act(move || kept(files::offer("scenario.mqscope.txt", "text/plain", session.file().as_bytes())));
     let numbers = act(move || kept(files::offer("numbers.csv", "text/csv", session.csv().as_bytes())));
+    let shell =
+        act(move || kept(files::offer("settings.sh", "text/x-shellscript", session.shell().as_bytes())));
     let svg = act(move || {
         kept(
             session
@@ -96,6 +98,7 @@ pub fn Keep() -> impl IntoView {
             <div class="keep-row" role="group" aria-label="Save as a file">
                 <Button class="" on=scenario words=String::from("Scenario") />
                 <Button class="" on=numbers words=String::from("Numbers (CSV)") />
+                <Button class="" on=shell words=String::from("Settings (shell)") />
                 <Button class="" on=png words=String::from("Stage (PNG)") />
                 <Button class="" on=svg words=String::from("Stage (SVG)") />
             </div>

@@ -32,6 +32,16 @@ pub(super) fn parts_of(help: &'static str) -> (String, &'static str) {
     (format!("{}{rest}", help[..open].trim_end()), &help[open + 1..close])
 }
 
+/// The file of the kernel function that a description names, as a link to that version's source; HTML.
+pub(super) fn origin(help: &'static str, row: &str) -> String {
+    let Some(of) = kernel::source(help, row) else { return String::new() };
+    format!(
+        "<a href=\"https://elixir.bootlin.com/linux/v{row}/A/ident/{}\" target=\"_blank\" rel=\"noreferrer\">{} \
+         in v{row}</a>",
+        of.function, of.file
+    )
+}
+
 /// A control with its label, its help, and whether it was changed.
 #[component]
 pub(super) fn Setting(
@@ -47,6 +57,12 @@ pub(super) fn Setting(
     /// Kernel function and versions that its rule comes from.
     #[prop(optional)]
     source: &'static str,
+    /// The file in which that function stands, as a link ([`origin`]).
+    #[prop(optional, into)]
+    origin: Signal<String>,
+    /// The command that sets it on a real machine.
+    #[prop(optional, into)]
+    command: Signal<String>,
     /// Whether it differs from what it would be by itself.
     changed: Signal<bool>,
     /// Puts it back, with the button's name.
@@ -66,6 +82,8 @@ pub(super) fn Setting(
             <span class="knob-control">{children()} {button}</span>
             <p class="knob-help" id=help_id>
                 {help} {(!source.is_empty()).then(|| view! { <span class="knob-source">{source}</span> })}
+                <span class="knob-source" inner_html=origin></span>
+                <code class="knob-source">{command}</code>
             </p>
         </div>
     }
@@ -137,6 +155,7 @@ pub(super) fn Knob(
             long=first.help
             help=help
             source=source
+            origin=text(move || origin(first.help, &rules.read().kernel))
             changed=state(move || rules.read().set.contains_key(name))
             reset=(format!("Reset {}", name.replace('_', " ")), reset)
         >
@@ -153,6 +172,14 @@ fn value_of(name: &str, rules: &Rules) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_leads_to_its_source_in_the_version_on_the_stage() {
+        let link = origin("Order of the plug list (blk_attempt_plug_merge).", "5.4");
+        assert!(link.contains("linux/v5.4/A/ident/blk_attempt_plug_merge"), "{link}");
+        assert!(link.contains(">block/blk-core.c in v5.4<"), "{link}");
+        assert_eq!(origin("Which request.", "5.4"), "");
+    }
 
     #[test]
     fn a_knob_s_title_writes_names_as_the_kernel_s_people_do() {

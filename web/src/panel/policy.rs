@@ -1,13 +1,15 @@
 //! The policy on the stage: the five settings to begin with, and behind them all others.
 
-use super::attribute::{Attribute, SchedulerChoice};
+use super::attribute::{Attribute, SchedulerChoice, command};
 use super::control::{Button, Choice, Line, Radio, act, focus, state, text};
 use super::groups::Groups;
 use super::knob::{Knob, Setting};
 use crate::config::Rules;
+use crate::player::Player;
 use crate::session::Session;
 use leptos::prelude::*;
 use mqscope_core::kernel::ROWS;
+use mqscope_core::topology::Driver;
 
 /// The panel.
 #[component]
@@ -133,6 +135,12 @@ fn Depth() -> impl IntoView {
         let usual = || session.with_player(|p| p.topology().queues.first().map(|q| q.queue_depth)).flatten();
         session.config.with(|c| c.depth).or_else(usual).map(|d| d.to_string()).unwrap_or_default()
     });
+    // Other drivers have no such file.
+    let scsi = Memo::new(move |_| {
+        session.beat.track();
+        let scsi = |p: &Player| p.topology().queues.first().is_some_and(|q| q.driver == Driver::Scsi);
+        session.with_player(scsi) == Some(true)
+    });
     let set = Callback::new(move |value: String| match value.trim().parse::<u32>() {
         Ok(depth @ 1..=65_536) => session.set_base(|c| c.depth = Some(depth)),
         _ => session.refuse(String::from("A queue depth is a whole number from 1 to 65536.")),
@@ -142,6 +150,10 @@ fn Depth() -> impl IntoView {
             id="depth".into()
             label="Queue depth".into()
             help=text(|| "Commands a disk takes at once; for both policies.".into())
+            command=text(move || match scsi.get() {
+                true => command(session, "device/queue_depth", &shown.read()),
+                false => String::new(),
+            })
             changed=state(move || session.config.read().depth.is_some())
             reset=("Reset queue depth".into(), act(move || session.set_base(|c| c.depth = None)))
         >

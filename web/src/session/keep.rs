@@ -44,6 +44,12 @@ impl Session {
         self.config.with_untracked(|c| crate::url::write_file(c, &self.view()))
     }
 
+    /// The settings of the policy on the stage as the shell commands that would make them on a real machine.
+    pub fn shell(&self) -> String {
+        self.with_player(|p| mqscope_core::format::sysfs::commands(p.scenario(), p.topology()))
+            .unwrap_or_default()
+    }
+
     /// Takes over a file that [`Session::file`] wrote; what it is instead is said in words.
     pub fn load_file(&self, text: &str) {
         match crate::url::read_file(text) {
