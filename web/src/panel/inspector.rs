@@ -100,26 +100,33 @@ fn summary(shown: Shown) -> AnyView {
     view! {
         <p class="request-what">{shown.what}</p>
         <div class="phases" role="img" aria-label=phase_text(&shown.phases) inner_html=phases></div>
-        <p class="longest">{longest_wait(&shown.lines)}</p>
+        <p class="longest">{longest(&shown.lines)}</p>
     }
     .into_any()
 }
 
-/// The longest of its waits, in words.
-fn longest_wait(lines: &[StoryLine]) -> String {
+/// Share of its time from which on a wait is worth a sentence beside a longer stretch that is none, 1 in so many.
+const WORTH: u64 = 20;
+
+/// Where most of its time went, and its longest wait where that is something else, in words.
+fn longest(lines: &[StoryLine]) -> String {
     let total: u64 = lines.iter().map(|l| l.for_ns).sum();
-    let waits = lines.iter().filter(|l| l.kind == StoryKind::Wait && l.for_ns > 0);
-    let Some(wait) = waits.max_by_key(|l| l.for_ns) else {
-        return String::from("It has waited for nobody so far.");
+    let say = |name: &str, l: &StoryLine| {
+        let percent = l.for_ns as f64 / total.max(1) as f64 * 100.0;
+        let of = words::span(total as f64);
+        let why = if l.cause.is_empty() { String::new() } else { format!(": {}", l.cause) };
+        let span = words::span(l.for_ns as f64);
+        format!("{name}: {span} of {of} ({percent:.0}\u{202f}%). {}{why}.", l.what)
     };
-    let percent = wait.for_ns as f64 / total.max(1) as f64 * 100.0;
-    let why = if wait.cause.is_empty() { String::new() } else { format!(": {}", wait.cause) };
-    let span = words::span(wait.for_ns as f64);
-    format!(
-        "Longest wait: {span} of {} ({percent:.0}\u{202f}%). {}{why}.",
-        words::span(total as f64),
-        wait.what
-    )
+    let Some(most) = lines.iter().max_by_key(|l| l.for_ns).filter(|l| l.for_ns > 0) else {
+        return String::from("It has just begun.");
+    };
+    let mut said = say("Longest", most);
+    let waits = lines.iter().filter(|l| l.kind == StoryKind::Wait && l.for_ns > total / WORTH);
+    if let Some(wait) = waits.max_by_key(|l| l.for_ns).filter(|_| most.kind != StoryKind::Wait) {
+        said += &format!(" {}", say("Longest wait", wait));
+    }
+    said
 }
 
 /// All of its way.
@@ -220,5 +227,32 @@ fn show(r: &Request, scene: &crate::scene::Scene, now: u64) -> Shown {
             .unwrap_or_default(),
         lines: scene.story_of(r),
         over: matches!(r.spot, crate::scene::Spot::Done(_)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kind: StoryKind, for_ns: u64, what: &str, cause: &str) -> StoryLine {
+        let (what, cause) = (what.into(), cause.into());
+        StoryLine { at_ns: 0, for_ns, ongoing: false, kind, what, function: "", cause, letter: "" }
+    }
+
+    #[test]
+    fn most_of_a_request_s_time_is_named_and_a_long_wait_beside_it() {
+        let device = line(StoryKind::Device, 700, "On die 3", "");
+        let short = line(StoryKind::Wait, 2, "In the plug", "");
+        let long = line(StoryKind::Wait, 298, "In the elevator", "mq-deadline keeps it");
+        let said = longest(&[short.clone(), device.clone()]);
+        assert_eq!(
+            said,
+            format!("Longest: {} of {} (100\u{202f}%). On die 3.", words::span(700.0), words::span(702.0))
+        );
+        let said = longest(&[device, short.clone(), long.clone()]);
+        assert!(said.contains("(70\u{202f}%). On die 3. Longest wait: "), "{said}");
+        assert!(said.ends_with("(30\u{202f}%). In the elevator: mq-deadline keeps it."), "{said}");
+        assert!(!longest(&[short, long]).contains("Longest wait"), "a wait is named once");
+        assert_eq!(longest(&[]), "It has just begun.");
     }
 }
