@@ -316,11 +316,6 @@ fn phase(request: &Request) -> &'static str {
         Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => "after C",
         Spot::TagWait(_) => "Q2G",
         _ if request.rq == 0 => "Q2G",
-        Spot::Ctx(_) | Spot::Elevator(_) | Spot::DispatchList(_) | Spot::Hand(_)
-            if request.letters.i != NEVER =>
-        {
-            "I2D"
-        }
         _ if request.letters.i != NEVER => "I2D",
         Spot::Plug(_) => "G2I",
         _ => "G2D",
