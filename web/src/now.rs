@@ -6,6 +6,7 @@ use crate::player::Player;
 use crate::scene::{NONE16, Scene, Spot, Standing};
 use crate::words;
 use mqscope_core::event::{CpuId, RqId};
+use mqscope_core::topology::ObjectKind;
 
 /// CPUs that spin for a lock are named up to this many.
 const QUEUE_NAMED: usize = 6;
@@ -58,6 +59,13 @@ pub fn sentence(scene: &Scene) -> String {
         text += &format!(" {}, most on {name}.", many(spinning, "CPU spins", "CPUs spin"));
     }
     text
+}
+
+/// How often something was taken or fetched, and how often that meant to wait (the table of locks and lines counts the
+/// same).
+pub fn of_them(times: u64, waited: u64) -> String {
+    let times = if times == 1 { String::from("once") } else { format!("{} times", words::grouped(times)) };
+    format!("{times}, {} of them had to wait", words::grouped(waited))
 }
 
 fn cpu(scene: &Scene, cpu: CpuId) -> String {
@@ -160,13 +168,15 @@ pub fn part(player: &Player, id: &BoxId) -> String {
                 let (far, price) = (m.distance(t).words(), words::span(m.cost_ns.into()));
                 format!(", the last from CPU {} to CPU {} ({far}, {price})", m.from, m.to)
             });
-            format!(
-                "{holder}; {spin}; taken {} times, {} of them contended; {} moves between CPUs{moved}; {} lost",
-                words::grouped(o.count),
-                words::grouped(o.contended),
-                words::grouped(o.transfers),
-                words::span(o.lost_ns as f64)
-            )
+            let lost = words::span(o.lost_ns as f64);
+            if t.objects.get(id as usize).is_some_and(|o| o.kind == ObjectKind::Line) {
+                return format!(
+                    "{holder}; fetched by another CPU {}{moved}; {lost} lost",
+                    of_them(o.transfers, o.contended)
+                );
+            }
+            let (taken, transfers) = (of_them(o.count, o.contended), words::grouped(o.transfers));
+            format!("{holder}; {spin}; taken {taken}; {transfers} moves between CPUs{moved}; {lost} lost")
         }
     }
 }

@@ -171,11 +171,12 @@ pub struct Object {
     pub transfer: Option<Transfer>,
     /// Time lost on it of late: spinning, and waiting for its line.
     pub heat: Fading,
-    /// Acquisitions or atomic operations.
+    /// Acquisitions of a lock. Of a line the log has only those accesses for which it had to be fetched.
     pub count: u64,
-    /// Acquisitions that had to spin.
+    /// Those that had to wait: that spun for a lock which was held, or found a line in use by an earlier access. The same
+    /// as in [`mqscope_core::report::ObjectReport::contended`].
     pub contended: u64,
-    /// Transfers from another CPU.
+    /// Transfers from another CPU, as [`mqscope_core::report::ObjectReport::transfers`].
     pub transfers: u64,
     /// Time lost in all, ns.
     pub lost_ns: u64,

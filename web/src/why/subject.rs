@@ -1,6 +1,7 @@
 //! Why a lock is held, a CPU idles or a point of a chart is where it is: answers in words about the moment at the
 //! playhead, with ways to the requests behind it. A request has its own answer, measured by twins ([`super::Question`]).
 
+use crate::now::of_them;
 use crate::player::{Fork, Player};
 use crate::scene::{Did, NONE, NONE16, Request, Scene, Spot, Standing};
 use crate::words::{grouped, moment, percent, span};
@@ -130,19 +131,16 @@ fn object(player: &Player, id: ObjectId) -> Answer {
         answer.say(format!("{more} more CPUs spin for it."));
     }
     if o.count > 0 {
-        let taken = grouped(o.count);
         let cost = match lock {
             true => format!(
-                "So far it was taken {taken} times; {} times a CPU had to spin first.",
-                grouped(o.contended)
+                "So far it was taken {}. Its line moved between CPUs {} times.",
+                of_them(o.count, o.contended),
+                grouped(o.transfers)
             ),
-            false => format!("So far it was changed {taken} times."),
+            // An access by the CPU that has the line already costs nothing that the log would tell.
+            false => format!("So far it was fetched by another CPU {}.", of_them(o.transfers, o.contended)),
         };
-        answer.say(format!(
-            "{cost} Its line moved between CPUs {} times. All of this cost {} of CPU time.",
-            grouped(o.transfers),
-            span(o.lost_ns as f64)
-        ));
+        answer.say(format!("{cost} All of this cost {} of CPU time.", span(o.lost_ns as f64)));
     }
     if o.waiting() == 0 {
         queued_before(player, id, &mut answer);
