@@ -1,8 +1,9 @@
 //! The two policies side by side: what each is, what it achieves, and which one is on the stage.
 
 use super::control::{Radio, act, state, text};
-use crate::config::Side;
+use crate::config::{Change, Side};
 use crate::numbers::Numbers;
+use crate::parts;
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
@@ -50,9 +51,18 @@ fn Card(side: Side) -> impl IntoView {
     let on_stage = state(move || session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
     let against = text(move || {
-        // Unequal stretches of a run are not compared.
+        // Unequal stretches of a run are not compared, nor what is half of one policy and half of another.
         let share = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(0.0, |n| n.share);
-        let level = (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
+        let mixed = Side::BOTH.iter().any(|side| {
+            let own = session.numbers[side.index()].read();
+            let changes = |n: &Arc<Numbers>| {
+                session
+                    .config
+                    .with(|c| !parts::met(&n.report, n.finished, &c.policy(*side).changes).is_empty())
+            };
+            own.as_ref().is_some_and(changes)
+        });
+        let level = !mixed && (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
         let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
@@ -73,14 +83,24 @@ fn Card(side: Side) -> impl IntoView {
         text.or_else(other).filter(|_| own).unwrap_or_default()
     });
     let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
+    let about = move |say: fn(&Report, bool, &[Change]) -> String| {
+        let own = numbers.read();
+        let Some(own) = own.as_ref() else { return say(&Report::default(), false, &[]) };
+        session.config.with(|c| say(&own.report, own.finished, &c.policy(side).changes))
+    };
+    let unit = text(move || {
+        about(|report, finished, changes| match parts::met(report, finished, changes) {
+            [] => String::from("IOPS"),
+            // Half of one policy and half of another: no number of either.
+            _ => String::from("IOPS, parts mixed"),
+        })
+    });
     let foot = text(move || {
-        let mut said = match session.config.with(|c| c.policy(side).changes.len()) {
-            _ if none() => String::from(
+        let mut said = match none() {
+            true => String::from(
                 "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
             ),
-            0 => String::new(),
-            1 => String::from("Changed once on the way; numbers are of the whole run."),
-            n => format!("Changed {n} times on the way; numbers are of the whole run."),
+            false => about(parts::words),
         };
         numbers.with(|n| {
             for warning in n.iter().flat_map(|n| &n.report.warnings) {
@@ -109,7 +129,7 @@ fn Card(side: Side) -> impl IntoView {
             </p>
             <p class="card-figure">
                 <span class="figure">{say(|r| r.total.iops, words::short)}</span>
-                <span class="unit">"IOPS"</span>
+                <span class="unit">{unit}</span>
                 <span class="published" title=text(move || session.preset().source.into())>{published}</span>
                 <span class="against">{against}</span>
             </p>
