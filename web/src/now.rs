@@ -3,7 +3,7 @@
 use crate::draw::layout::BoxId;
 use crate::draw::stage::in_words;
 use crate::player::Player;
-use crate::scene::{NONE16, Scene, Spot, Standing};
+use crate::scene::{Cpu, NONE16, Scene, Spot, Standing};
 use crate::words;
 use mqscope_core::event::{CpuId, RqId};
 use mqscope_core::topology::ObjectKind;
@@ -68,6 +68,14 @@ pub fn of_them(times: u64, waited: u64) -> String {
     format!("{times}, {} of them had to wait", words::grouped(waited))
 }
 
+/// What share of its time a CPU was busy with of late, and how much of that was spinning.
+pub fn busy(scene: &Scene, cpu: &Cpu) -> String {
+    let (now, half) = (scene.now_ns(), scene.half_ns());
+    let (load, spin) = (f64::from(cpu.load(now, half)), f64::from(cpu.spin_load(now, half)));
+    let work = format!("{} busy", words::percent(load));
+    if spin < 1e-3 { work } else { format!("{work}, {} of it spinning", words::percent(spin / load)) }
+}
+
 fn cpu(scene: &Scene, cpu: CpuId) -> String {
     let t = scene.topology();
     let in_ctx: u32 = (0..t.queues.len() as u16).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum();
@@ -88,8 +96,7 @@ fn cpu(scene: &Scene, cpu: CpuId) -> String {
         },
         (None, None) => String::from("idle"),
     };
-    let load = f64::from(state.load(scene.now_ns(), scene.half_ns()));
-    format!("{doing}; {} busy of late; {plugs} in plugs, {in_ctx} in its ctx list", words::percent(load))
+    format!("{doing}; {} of late; {plugs} in plugs, {in_ctx} in its ctx list", busy(scene, state))
 }
 
 /// What a part of the stage holds now.

@@ -55,7 +55,7 @@ impl Scene {
                     c.last_lock = lock;
                     c.spin = None;
                     if spun {
-                        c.spinning.add(at, wait_ns as f32, self.half_ns);
+                        c.spun(at, wait_ns, self.half_ns);
                     }
                 }
                 self.window.at(at).spin_ns += wait_ns;

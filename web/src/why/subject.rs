@@ -1,10 +1,10 @@
 //! Why a lock is held, a CPU idles or a point of a chart is where it is: answers in words about the moment at the
 //! playhead, with ways to the requests behind it. A request has its own answer, measured by twins ([`super::Question`]).
 
-use crate::now::of_them;
+use crate::now::{busy, of_them};
 use crate::player::{Fork, Player};
 use crate::scene::{Did, NONE, NONE16, Request, Scene, Spot, Standing};
-use crate::words::{grouped, moment, percent, span};
+use crate::words::{grouped, moment, span};
 use mqscope_core::event::{BioId, CpuId, Kind, ObjectId, RqId, Sleep, TaskId};
 use mqscope_core::topology::ObjectKind;
 
@@ -199,15 +199,19 @@ fn of_cpu(player: &Player, cpu: CpuId) -> Answer {
         };
         answer.title = format!("Why is CPU {cpu} busy?");
         answer.lead(format!("It has {what} for {}{is_in}.", since(frame.since_ns)), scene.in_hands(cpu));
+        if frame.spun_ns > 0 {
+            let work = now.saturating_sub(frame.since_ns).saturating_sub(frame.spun_ns);
+            let (spun, work) = (span(frame.spun_ns as f64), span(work as f64));
+            answer.say(format!("{spun} of that it spun for locks, {work} it worked."));
+        }
     } else {
         answer.title = format!("Why is CPU {cpu} idle?");
         let ended = |e: &&mqscope_core::event::Event| e.cpu == cpu && e.kind == Kind::ContextEnd;
         let idle = player.recent_events().rev().find(ended).map(|e| format!(" for {}", since(e.at_ns)));
-        let load = f64::from(state.load(now, scene.half_ns()));
         answer.say(format!(
-            "It has had nothing to do{}; of late it was busy {} of the time.",
+            "It has had nothing to do{}; of late it was {}.",
             idle.unwrap_or_default(),
-            percent(load)
+            busy(scene, state)
         ));
     }
     let here: Vec<_> = (0..).zip(scene.tasks()).filter(|(_, task)| task.cpu == cpu).collect();
