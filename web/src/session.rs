@@ -38,6 +38,8 @@ pub struct Frame {
     pub duration_ns: u64,
     /// Whether nothing will happen any more.
     pub ended: bool,
+    /// Where a long seek is heading, ns, while the way there is simulated.
+    pub heading_ns: Option<u64>,
 }
 
 /// The state of the page.
@@ -73,6 +75,8 @@ pub struct Session {
     pub from_now: RwSignal<bool>,
     /// Single keys work.
     pub keys_on: RwSignal<bool>,
+    /// The playhead goes to the next mark as soon as the run is explored that far.
+    pub awaits_mark: RwSignal<bool>,
     /// Published each frame.
     pub frame: RwSignal<Frame>,
     /// Rises a few times a second while it plays, and whenever the picture changes otherwise.
@@ -138,6 +142,8 @@ struct Local {
     linked: Option<Config>,
     /// The playhead stands where a step has left it.
     stepped: bool,
+    /// The setting that was changed last, from the playhead.
+    sweep: Option<edit::Sweep>,
 }
 
 impl Session {
@@ -160,6 +166,7 @@ impl Session {
             theme: RwSignal::new(read.view.theme),
             from_now: RwSignal::new(true),
             keys_on: RwSignal::new(true),
+            awaits_mark: RwSignal::new(false),
             frame: RwSignal::new(Frame::default()),
             beat: RwSignal::new(0),
             notices: RwSignal::new(Vec::new()),
@@ -313,6 +320,7 @@ impl Session {
     /// Moves the playhead.
     pub fn seek(&self, ns: u64) {
         let end = self.frame.get_untracked().duration_ns;
+        self.stop_waiting();
         self.with_player_mut(|p| p.seek(ns.min(end)));
         self.with_local(|l| l.stepped = false);
         if self.with_player(|p| p.seeking().is_some()) == Some(true) {
@@ -355,11 +363,39 @@ impl Session {
                 self.seek(mark.at_ns);
                 self.said.set(format!("{}: {}", crate::words::moment(mark.at_ns), mark.kind.words()));
             }
+            None if forward && self.with_player(|p| p.timeline().end_ns()) == Some(None) => {
+                self.set_playing(false);
+                self.awaits_mark.set(true);
+                self.continue_runs();
+                self.said.set(String::from(
+                    "The run is not explored that far yet: the playhead goes to the next mark when it is found.",
+                ));
+            }
             None => self.said.set(String::from(if forward {
-                "There is no mark after this moment in the part of the run that is known."
+                "There is no mark after this moment."
             } else {
                 "There is no mark before this moment."
             })),
+        }
+    }
+
+    /// More of the run is known: the mark that is waited for may be there now, or there is none.
+    fn look_for_mark(&self) {
+        let waits = self.awaits_mark.try_get_untracked() == Some(true);
+        let known = |p: &Player| {
+            let timeline = p.timeline();
+            timeline.end_ns().is_some() || timeline.mark_from(p.now_ns(), true).is_some()
+        };
+        if waits && self.with_player(known) == Some(true) {
+            self.stop_waiting();
+            self.seek_mark(true);
+        }
+    }
+
+    /// Whatever else moves the playhead, nobody waits for a mark any more.
+    fn stop_waiting(&self) {
+        if self.awaits_mark.get_untracked() {
+            self.awaits_mark.set(false);
         }
     }
 
