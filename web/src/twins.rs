@@ -4,7 +4,7 @@ use crate::narrate;
 use crate::numbers::TwinRun;
 use crate::words;
 use mqscope_core::event::{Context, Event, Kind};
-use mqscope_core::report::twins::{Pair, Parting, Reorder};
+use mqscope_core::report::twins::{PAIRS_MAX, Pair, Parting, Reorder};
 use mqscope_core::topology::Topology;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -234,12 +234,15 @@ fn sum(pairs: &[Pair], complete: bool) -> String {
     let mean = pairs.iter().map(|p| p.difference_ns() as f64).sum::<f64>() / pairs.len() as f64;
     let way = if mean > 0.0 { "more" } else { "less" };
     format!(
-        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average an I/O takes {} {way} in B.",
+        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average such an I/O takes {} {way} \
+         in B. That is a mean over pairs, the same I/O in both runs from the start on (at most {} of a run); the means under \
+         Numbers are over all I/Os of each run after the warm-up, also those that the other never came to.",
         words::grouped(pairs.len() as u64),
         if complete { "" } else { " so far" },
         words::grouped(slower as u64),
         words::grouped(faster as u64),
-        words::span(mean.abs())
+        words::span(mean.abs()),
+        words::grouped(PAIRS_MAX as u64)
     )
 }
 
@@ -329,7 +332,8 @@ mod tests {
             account.sides
         );
         assert!(account.moment.is_some_and(|m| m.event[0] > 1 && m.at_ns[0] > 0));
-        assert!(account.sum.contains("on average an I/O takes"), "{}", account.sum);
+        assert!(account.sum.contains("on average such an I/O takes"), "{}", account.sum);
+        assert!(account.sum.contains("mean over pairs") && account.sum.contains("all I/Os of each run"));
         assert!(!account.most.is_empty() && account.most.len() <= LISTED && account.bars.len() <= BARS_MAX);
         let by = |(_, p): &(String, Pair)| p.difference_ns().unsigned_abs();
         assert!(account.most.windows(2).all(|w| by(&w[0]) >= by(&w[1])));

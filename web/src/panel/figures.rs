@@ -199,11 +199,12 @@ pub fn Figures() -> impl IntoView {
     let progress = text(move || {
         let shares = session.numbers.map(|n| n.with(|n| n.as_ref().map_or(0.0, |n| n.share)));
         let least = shares[0].min(shares[1]);
-        if least >= 1.0 {
-            String::from("Both runs are complete.")
+        let known = if least >= 1.0 {
+            String::from("Both runs are complete. ")
         } else {
-            format!("{} of both runs simulated; the numbers still grow.", words::percent(least))
-        }
+            format!("{} of both runs simulated; the numbers still grow. ", words::percent(least))
+        };
+        known + "Means and percentiles are over all I/Os that ended after the warm-up."
     });
     let source = text(move || {
         let preset = session.preset();
