@@ -339,6 +339,8 @@ pub struct View {
     pub selected: Option<u32>,
     /// Whether both policies are on the stage.
     pub both: bool,
+    /// Width of the window around the playhead in the panel of CPUs, ns; `None`: the last part of the run.
+    pub zoom_ns: Option<u64>,
     /// Moments to come back to, in order of time.
     pub bookmarks: Vec<Bookmark>,
     /// Colours.

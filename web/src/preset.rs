@@ -144,6 +144,7 @@ impl Preset {
             selected: None,
             event_rate: None,
             both: false,
+            zoom_ns: None,
             bookmarks: Vec::new(),
             theme: Theme::Auto,
         }

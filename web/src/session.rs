@@ -61,6 +61,8 @@ pub struct Session {
     pub bookmarks: RwSignal<Vec<Bookmark>>,
     /// Both policies are on the stage, at the same time of the run.
     pub both: RwSignal<bool>,
+    /// Width of the window around the playhead in the panel of CPUs, ns; none: the last part of the run.
+    pub zoom: RwSignal<Option<u64>>,
     /// Simulated ns per second on the wall.
     pub speed: RwSignal<f64>,
     /// Events a second, if it plays by event and not by time.
@@ -159,6 +161,7 @@ impl Session {
             tour: RwSignal::new(None),
             bookmarks: RwSignal::new(read.view.bookmarks.clone()),
             both: RwSignal::new(read.view.both),
+            zoom: RwSignal::new(read.view.zoom_ns),
             speed: RwSignal::new(read.view.speed),
             event_rate: RwSignal::new(read.view.event_rate),
             playing: RwSignal::new(false),
@@ -210,6 +213,7 @@ impl Session {
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
             both: self.both.get_untracked(),
+            zoom_ns: self.zoom.get_untracked(),
             bookmarks: self.bookmarks.get_untracked(),
             theme: self.theme.get_untracked(),
         }
@@ -509,6 +513,12 @@ impl Session {
     pub fn set_both(&self, both: bool) {
         self.both.set(both);
         self.moved();
+    }
+
+    /// Looks at so much time around the playhead, ns, or at the last part of the run.
+    pub fn set_zoom(&self, width_ns: Option<u64>) {
+        self.zoom.set(width_ns);
+        self.save_soon();
     }
 
     /// Light, dark, or as the system wishes.

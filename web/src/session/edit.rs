@@ -55,6 +55,7 @@ impl Session {
         self.config.set(config);
         self.side.set(view.side);
         self.both.set(view.both);
+        self.zoom.set(view.zoom_ns);
         self.event_rate.set(view.event_rate);
         self.bookmarks.set(view.bookmarks);
         self.theme.set(view.theme);
