@@ -157,7 +157,8 @@ impl Preset {
 
     /// The device preset of its disks.
     pub fn model(&self) -> &str {
-        self.base.devices.first().map_or("", |d| d.model.as_str())
+        let own = self.base.devices.iter().find(|d| d.members.is_empty());
+        own.map_or("", |d| d.model.as_str())
     }
 }
 
