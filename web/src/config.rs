@@ -2,8 +2,9 @@
 
 use crate::sysfs::Sysfs;
 use mqscope_core::check::Invariant;
+use mqscope_core::device;
 use mqscope_core::kernel::{self, KnobInfo, Knobs};
-use mqscope_core::scenario::{Scenario, ScenarioError};
+use mqscope_core::scenario::{DeviceConfig, Scenario, ScenarioError};
 use mqscope_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -162,6 +163,22 @@ impl Policy {
     }
 }
 
+/// Gives disks that became others the names that the kernel gives to such: null_blk's disk is no `sda`.
+fn name_disks(devices: &mut [DeviceConfig]) {
+    for at in 0..devices.len() {
+        let Some(preset) = device::preset(&devices[at].model) else { continue };
+        if preset.fits(&devices[at].name) {
+            continue;
+        }
+        let free = |name: &String| devices.iter().all(|d| d.name != *name);
+        let Some(name) = (0..=devices.len()).map(|n| preset.disk_name(n)).find(free) else { continue };
+        let old = std::mem::replace(&mut devices[at].name, name.clone());
+        for member in devices.iter_mut().flat_map(|d| &mut d.members).filter(|m| **m == old) {
+            member.clone_from(&name);
+        }
+    }
+}
+
 /// Gives a run another length, ns. A shorter one keeps the greater part of it for measuring.
 pub fn shorten(scenario: &mut Scenario, duration_ns: u64) {
     let ramp_max_ns = duration_ns / 5;
@@ -231,13 +248,17 @@ impl Config {
         scenario.kernel.clone_from(&rules.kernel);
         scenario.set.clone_from(&rules.set);
         for device in &mut scenario.devices {
-            if let Some(model) = &self.device {
+            // A stacked disk has no device of its own: its members change.
+            if let Some(model) = self.device.as_ref().filter(|_| device.members.is_empty()) {
                 device.model.clone_from(model);
             }
             if self.depth.is_some() {
                 device.queue_depth = self.depth;
             }
             sysfs.apply(device);
+        }
+        if self.device.is_some() {
+            name_disks(&mut scenario.devices);
         }
         if let Some(machine) = &self.machine {
             scenario.machine.clone_from(machine);
@@ -305,6 +326,8 @@ pub struct View {
     pub selected: Option<u32>,
     /// Whether both policies are on the stage.
     pub both: bool,
+    /// Width of the window around the playhead in the panel of CPUs, ns; `None`: the last part of the run.
+    pub zoom_ns: Option<u64>,
     /// Moments to come back to, in order of time.
     pub bookmarks: Vec<Bookmark>,
     /// Colours.
@@ -364,6 +387,31 @@ mod tests {
         let other = if fixed.value == "true" { "false" } else { "true" };
         assert_eq!(own.under_way(&rules(&[(fixed.name, other)])), None, "{}", fixed.name);
         assert_eq!(own.under_way(&own), None);
+    }
+
+    #[test]
+    fn a_swapped_disk_is_called_as_the_kernel_calls_such_disks() {
+        let named = |preset: &str, model: &str| -> Vec<String> {
+            let preset = crate::preset::find(preset).expect("the preset");
+            let config = Config { device: Some(model.into()), depth: None, ..preset.config() };
+            let scenario = config.scenario(&preset.base, Side::A).expect("it builds");
+            let sim = mqscope_core::Sim::new(&scenario).expect("it runs");
+            sim.topology().queues.iter().map(|q| q.name.clone()).collect()
+        };
+        assert_eq!(named("plug-merge", "hdd-1t-desktop"), ["sda"]);
+        assert_eq!(named("plug-merge", "p4800x-375"), ["nvme0n1"]);
+        let three = named("seed-000", "null");
+        assert_eq!(three[..2], ["nullb0", "nullb1"], "{three:?}");
+        // What fits stays, and a stacked disk stands on the disk that its member became.
+        assert_eq!(named("dsync-journal", "hdd-1t-nearline"), ["sda"]);
+        let stacked = named("seed-003", "null");
+        assert!(stacked.contains(&"nullb0".into()) && stacked.contains(&"dm-0".into()), "{stacked:?}");
+        // A preset's own disk may stand for one by another name: it is what was published.
+        let usual = crate::preset::find("iostat-busy-disk").expect("the preset");
+        let scenario = usual.config().scenario(&usual.base, Side::A).expect("it builds");
+        assert_eq!(scenario.devices[0].name, usual.base.devices[0].name);
+        let hba = device::preset("hdd-1t-desktop").expect("there");
+        assert_eq!([0, 25, 26, 51].map(|n| hba.disk_name(n)), ["sda", "sdz", "sdaa", "sdaz"]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod narrate;
 pub mod now;
 pub mod numbers;
 pub mod panel;
+pub mod parts;
 pub mod player;
 pub mod preset;
 pub mod scene;

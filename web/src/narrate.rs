@@ -29,18 +29,21 @@ fn blocks(extent: &Extent) -> String {
     format!("{op} of {} KiB at sector {}", f64::from(extent.sectors) / 2.0, words::grouped(extent.sector))
 }
 
-fn disk(topology: &Topology, queue: u16) -> &str {
+/// A disk's name.
+pub fn disk(topology: &Topology, queue: u16) -> &str {
     topology.queues.get(queue as usize).map_or("?", |q| q.name.as_str())
 }
 
-fn hctx(topology: &Topology, hctx: u16) -> String {
+/// An hctx with its disk.
+pub fn hctx(topology: &Topology, hctx: u16) -> String {
     match topology.hctxs.get(hctx as usize) {
         Some(h) => format!("{} hctx {}", disk(topology, h.queue), h.index),
         None => format!("hctx {hctx}"),
     }
 }
 
-fn object(topology: &Topology, id: u32) -> &str {
+/// A lock or line.
+pub fn object(topology: &Topology, id: u32) -> &str {
     topology.objects.get(id as usize).map_or("?", |o| o.name.as_str())
 }
 

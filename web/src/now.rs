@@ -3,9 +3,10 @@
 use crate::draw::layout::BoxId;
 use crate::draw::stage::in_words;
 use crate::player::Player;
-use crate::scene::{NONE16, Scene, Spot, Standing};
+use crate::scene::{Cpu, NONE16, Scene, Spot, Standing};
 use crate::words;
 use mqscope_core::event::{CpuId, RqId};
+use mqscope_core::topology::ObjectKind;
 
 /// CPUs that spin for a lock are named up to this many.
 const QUEUE_NAMED: usize = 6;
@@ -60,6 +61,21 @@ pub fn sentence(scene: &Scene) -> String {
     text
 }
 
+/// How often something was taken or fetched, and how often that meant to wait (the table of locks and lines counts the
+/// same).
+pub fn of_them(times: u64, waited: u64) -> String {
+    let times = if times == 1 { String::from("once") } else { format!("{} times", words::grouped(times)) };
+    format!("{times}, {} of them had to wait", words::grouped(waited))
+}
+
+/// What share of its time a CPU was busy with of late, and how much of that was spinning.
+pub fn busy(scene: &Scene, cpu: &Cpu) -> String {
+    let (now, half) = (scene.now_ns(), scene.half_ns());
+    let (load, spin) = (f64::from(cpu.load(now, half)), f64::from(cpu.spin_load(now, half)));
+    let work = format!("{} busy", words::percent(load));
+    if spin < 1e-3 { work } else { format!("{work}, {} of it spinning", words::percent(spin / load)) }
+}
+
 fn cpu(scene: &Scene, cpu: CpuId) -> String {
     let t = scene.topology();
     let in_ctx: u32 = (0..t.queues.len() as u16).map(|q| scene.standing_len(Standing::Ctx(q, cpu))).sum();
@@ -80,8 +96,7 @@ fn cpu(scene: &Scene, cpu: CpuId) -> String {
         },
         (None, None) => String::from("idle"),
     };
-    let load = f64::from(state.load(scene.now_ns(), scene.half_ns()));
-    format!("{doing}; {} busy of late; {plugs} in plugs, {in_ctx} in its ctx list", words::percent(load))
+    format!("{doing}; {} of late; {plugs} in plugs, {in_ctx} in its ctx list", busy(scene, state))
 }
 
 /// What a part of the stage holds now.
@@ -160,13 +175,15 @@ pub fn part(player: &Player, id: &BoxId) -> String {
                 let (far, price) = (m.distance(t).words(), words::span(m.cost_ns.into()));
                 format!(", the last from CPU {} to CPU {} ({far}, {price})", m.from, m.to)
             });
-            format!(
-                "{holder}; {spin}; taken {} times, {} of them contended; {} moves between CPUs{moved}; {} lost",
-                words::grouped(o.count),
-                words::grouped(o.contended),
-                words::grouped(o.transfers),
-                words::span(o.lost_ns as f64)
-            )
+            let lost = words::span(o.lost_ns as f64);
+            if t.objects.get(id as usize).is_some_and(|o| o.kind == ObjectKind::Line) {
+                return format!(
+                    "{holder}; fetched by another CPU {}{moved}; {lost} lost",
+                    of_them(o.transfers, o.contended)
+                );
+            }
+            let (taken, transfers) = (of_them(o.count, o.contended), words::grouped(o.transfers));
+            format!("{holder}; {spin}; taken {taken}; {transfers} moves between CPUs{moved}; {lost} lost")
         }
     }
 }

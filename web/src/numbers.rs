@@ -94,7 +94,8 @@ impl TwinRun {
         for run in &mut runs {
             run.sim.log_mut().set_on(true);
         }
-        Self { runs, twins: Twins::default() }
+        let twins = Twins::new([runs[0].sim.topology(), runs[1].sim.topology()]);
+        Self { runs, twins }
     }
 
     /// Runs until `enough` says so or nothing is left to learn; true when that is so.

@@ -144,6 +144,7 @@ impl Preset {
             selected: None,
             event_rate: None,
             both: false,
+            zoom_ns: None,
             bookmarks: Vec::new(),
             theme: Theme::Auto,
         }
@@ -156,7 +157,8 @@ impl Preset {
 
     /// The device preset of its disks.
     pub fn model(&self) -> &str {
-        self.base.devices.first().map_or("", |d| d.model.as_str())
+        let own = self.base.devices.iter().find(|d| d.members.is_empty());
+        own.map_or("", |d| d.model.as_str())
     }
 }
 

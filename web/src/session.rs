@@ -19,6 +19,7 @@ use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::difference::Difference;
 use crate::job::Reading;
 use crate::numbers::Numbers;
+use crate::parts;
 use crate::player::Player;
 use crate::scene::Spot;
 use crate::trial::Trials;
@@ -41,6 +42,8 @@ pub struct Frame {
     pub duration_ns: u64,
     /// Whether nothing will happen any more.
     pub ended: bool,
+    /// Where a long seek is heading, ns, while the way there is simulated.
+    pub heading_ns: Option<u64>,
 }
 
 /// The state of the page.
@@ -62,6 +65,8 @@ pub struct Session {
     pub bookmarks: RwSignal<Vec<Bookmark>>,
     /// Both policies are on the stage, at the same time of the run.
     pub both: RwSignal<bool>,
+    /// Width of the window around the playhead in the panel of CPUs, ns; none: the last part of the run.
+    pub zoom: RwSignal<Option<u64>>,
     /// Simulated ns per second on the wall.
     pub speed: RwSignal<f64>,
     /// Events a second, if it plays by event and not by time.
@@ -76,6 +81,8 @@ pub struct Session {
     pub from_now: RwSignal<bool>,
     /// Single keys work.
     pub keys_on: RwSignal<bool>,
+    /// The playhead goes to the next mark as soon as the run is explored that far.
+    pub awaits_mark: RwSignal<bool>,
     /// Published each frame.
     pub frame: RwSignal<Frame>,
     /// Rises a few times a second while it plays, and whenever the picture changes otherwise.
@@ -145,6 +152,8 @@ struct Local {
     linked: Option<Config>,
     /// The playhead stands where a step has left it.
     stepped: bool,
+    /// The setting that was changed last, from the playhead.
+    sweep: Option<edit::Sweep>,
 }
 
 impl Session {
@@ -160,6 +169,7 @@ impl Session {
             tour: RwSignal::new(None),
             bookmarks: RwSignal::new(read.view.bookmarks.clone()),
             both: RwSignal::new(read.view.both),
+            zoom: RwSignal::new(read.view.zoom_ns),
             speed: RwSignal::new(read.view.speed),
             event_rate: RwSignal::new(read.view.event_rate),
             playing: RwSignal::new(false),
@@ -167,6 +177,7 @@ impl Session {
             theme: RwSignal::new(read.view.theme),
             from_now: RwSignal::new(true),
             keys_on: RwSignal::new(true),
+            awaits_mark: RwSignal::new(false),
             frame: RwSignal::new(Frame::default()),
             beat: RwSignal::new(0),
             notices: RwSignal::new(Vec::new()),
@@ -211,6 +222,7 @@ impl Session {
             playing: self.playing.get_untracked(),
             selected: self.selected.get_untracked(),
             both: self.both.get_untracked(),
+            zoom_ns: self.zoom.get_untracked(),
             bookmarks: self.bookmarks.get_untracked(),
             theme: self.theme.get_untracked(),
         }
@@ -220,6 +232,16 @@ impl Session {
     pub fn differences(&self) -> Vec<Difference> {
         let base = self.with_local(|l| l.base.clone()).flatten();
         self.config.with(|c| c.differences(base.as_ref()))
+    }
+
+    /// Whether the run of a side meets a change of its policy.
+    pub fn changes_on_the_way(&self, side: Side) -> bool {
+        let numbers = self.numbers[side.index()].read();
+        let met = |n: &Numbers| {
+            let changes = |c: &Config| !parts::met(&n.report, n.finished, &c.policy(side).changes).is_empty();
+            self.config.with(changes)
+        };
+        numbers.as_ref().is_some_and(|n| met(n))
     }
 
     /// Whether a change can be undone.
@@ -321,6 +343,7 @@ impl Session {
     /// Moves the playhead.
     pub fn seek(&self, ns: u64) {
         let end = self.frame.get_untracked().duration_ns;
+        self.stop_waiting();
         self.with_player_mut(|p| p.seek(ns.min(end)));
         self.with_local(|l| l.stepped = false);
         if self.with_player(|p| p.seeking().is_some()) == Some(true) {
@@ -363,11 +386,39 @@ impl Session {
                 self.seek(mark.at_ns);
                 self.said.set(format!("{}: {}", crate::words::moment(mark.at_ns), mark.kind.words()));
             }
+            None if forward && self.with_player(|p| p.timeline().end_ns()) == Some(None) => {
+                self.set_playing(false);
+                self.awaits_mark.set(true);
+                self.continue_runs();
+                self.said.set(String::from(
+                    "The run is not explored that far yet: the playhead goes to the next mark when it is found.",
+                ));
+            }
             None => self.said.set(String::from(if forward {
-                "There is no mark after this moment in the part of the run that is known."
+                "There is no mark after this moment."
             } else {
                 "There is no mark before this moment."
             })),
+        }
+    }
+
+    /// More of the run is known: the mark that is waited for may be there now, or there is none.
+    fn look_for_mark(&self) {
+        let waits = self.awaits_mark.try_get_untracked() == Some(true);
+        let known = |p: &Player| {
+            let timeline = p.timeline();
+            timeline.end_ns().is_some() || timeline.mark_from(p.now_ns(), true).is_some()
+        };
+        if waits && self.with_player(known) == Some(true) {
+            self.stop_waiting();
+            self.seek_mark(true);
+        }
+    }
+
+    /// Whatever else moves the playhead, nobody waits for a mark any more.
+    fn stop_waiting(&self) {
+        if self.awaits_mark.get_untracked() {
+            self.awaits_mark.set(false);
         }
     }
 
@@ -494,6 +545,12 @@ impl Session {
     pub fn set_both(&self, both: bool) {
         self.both.set(both);
         self.moved();
+    }
+
+    /// Looks at so much time around the playhead, ns, or at the last part of the run.
+    pub fn set_zoom(&self, width_ns: Option<u64>) {
+        self.zoom.set(width_ns);
+        self.save_soon();
     }
 
     /// Light, dark, or as the system wishes.

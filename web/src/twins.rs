@@ -3,10 +3,12 @@
 use crate::narrate;
 use crate::numbers::TwinRun;
 use crate::words;
-use mqscope_core::event::{Event, Kind};
-use mqscope_core::report::twins::{Pair, Parting, Reorder};
+use mqscope_core::event::{Context, Event, Kind};
+use mqscope_core::report::twins::{PAIRS_MAX, Pair, Parting, Reorder};
 use mqscope_core::topology::Topology;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Bars of the ribbon at most.
@@ -97,39 +99,107 @@ fn events(n: u64) -> String {
 
 fn parted(parting: &Parting, topologies: [&Topology; 2]) -> (String, [String; 2], Option<Moment>) {
     let says = |side: usize| match &parting.next[side] {
-        Some(event) => {
-            let t = topologies[side];
-            let (who, what) = (narrate::actor(event, t), narrate::sentence(event, t));
-            format!("{}: {who} {what}.", words::moment(event.at_ns))
-        }
+        Some(event) => said(event, topologies[side]),
         None => String::from("Nothing more happens."),
     };
+    let mut sides = [says(0), says(1)];
+    let fields = fields(parting, topologies);
+    if sides[0] == sides[1] {
+        // What no sentence about such an event mentions, in the log's own terms.
+        for (side, text) in sides.iter_mut().enumerate() {
+            let own: Vec<String> = fields.iter().map(|(name, of)| format!("{name} {}", of[side])).collect();
+            *text += &format!(" Here {}.", own.join(", "));
+        }
+    }
+    let how = difference(parting, topologies[0], &fields);
     let head = match parting.alike {
-        0 => String::from("They differ from the first event on."),
-        n => format!("The first {} are the same, then they part: {}", events(n), difference(parting)),
+        0 => format!("They differ from the first event on: {how}"),
+        n => format!("The first {} are the same, then they part: {how}", events(n)),
     };
     let at = |side: usize| parting.next[side].or(parting.last).map_or(0, |e| e.at_ns);
     let moment = Moment { at_ns: [at(0), at(1)], event: [parting.alike + 1; 2] };
-    (head, [says(0), says(1)], Some(moment))
+    (head, sides, Some(moment))
+}
+
+/// An event with its time and who did it.
+fn said(event: &Event, t: &Topology) -> String {
+    format!("{}: {} {}.", words::moment(event.at_ns), narrate::actor(event, t), narrate::sentence(event, t))
+}
+
+/// A field of an event, and its value in each run.
+type Field = (String, [String; 2]);
+
+/// The fields in which the two events differ, locks, hctxs and disks by name.
+fn fields(parting: &Parting, topologies: [&Topology; 2]) -> Vec<Field> {
+    let named = |side: usize| -> BTreeMap<String, String> {
+        let Some(event) = &parting.next[side] else { return BTreeMap::new() };
+        let (t, all) = (topologies[side], serde_json::to_value(event).unwrap_or_default());
+        let mut out = BTreeMap::new();
+        let mut add = |name: &str, value: &Value| {
+            let id = value.as_u64().unwrap_or_default();
+            let text = match name {
+                "lock" | "line" => narrate::object(t, id as u32).into(),
+                "hctx" => narrate::hctx(t, id as u16),
+                "queue" => narrate::disk(t, id as u16).into(),
+                _ => value.as_str().map_or_else(|| value.to_string(), Into::into),
+            };
+            let name = if name == "rq" { String::from("request") } else { name.replace('_', " ") };
+            out.insert(name, text);
+        };
+        for (name, value) in all.as_object().into_iter().flatten() {
+            match value.as_object() {
+                Some(inner) => inner.iter().for_each(|(name, value)| add(name, value)),
+                None => add(name, value),
+            }
+        }
+        out
+    };
+    let [a, b] = [named(0), named(1)];
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).filter(|name| *name != "at ns").collect();
+    // What is not written is what it usually is.
+    let of = |map: &BTreeMap<String, String>, name| map.get(name).map_or_else(|| "none".into(), Clone::clone);
+    let both = names.into_iter().map(|name| (name.clone(), [of(&a, name), of(&b, name)]));
+    both.filter(|(_, [a, b])| a != b).collect()
 }
 
 /// In what the two events differ.
-fn difference(parting: &Parting) -> String {
+fn difference(parting: &Parting, t: &Topology, fields: &[Field]) -> String {
     let [Some(a), Some(b)] = &parting.next else {
         return String::from("one run is over, the other goes on.");
     };
+    let by = words::span(b.at_ns.abs_diff(a.at_ns) as f64);
+    let how = if b.at_ns > a.at_ns { "later" } else { "earlier" };
     let doing = |e: &Event| std::mem::discriminant(&e.kind);
-    if doing(a) != doing(b) {
-        String::from("the kernel does something else.")
-    } else if a.cpu != b.cpu {
-        format!("it happens on CPU {} instead of CPU {}.", b.cpu, a.cpu)
-    } else if a.kind != b.kind {
-        String::from("the same step, on something else or with another outcome.")
-    } else {
-        let by = b.at_ns.abs_diff(a.at_ns);
-        let how = if b.at_ns > a.at_ns { "later" } else { "earlier" };
-        format!("the same step comes {} {how} in B.", words::span(by as f64))
+    if a.cpu != b.cpu {
+        return format!("another CPU is first, CPU {} in A and CPU {} in B.", a.cpu, b.cpu);
     }
+    if doing(a) != doing(b) {
+        let when = if a.at_ns == b.at_ns { String::new() } else { format!(", {by} {how} in B") };
+        return format!("CPU {} does something else next{when}.", a.cpu);
+    }
+    if !fields.is_empty() {
+        let each: Vec<String> =
+            fields.iter().map(|(name, [a, b])| format!("another {name} ({a} in A, {b} in B)")).collect();
+        return format!("the same step, but {}.", each.join(", "));
+    }
+    let mut text = format!(
+        "the same step comes {by} {how} in B, at {} in A and at {} in B.",
+        words::moment(a.at_ns),
+        words::moment(b.at_ns)
+    );
+    // What a device was busy with is no event of this CPU.
+    if let Some(before) = parting.before[0].filter(|_| a.context != Context::Idle) {
+        let took = |e: &Event| words::span(e.at_ns.saturating_sub(before.at_ns) as f64);
+        text += &format!(
+            " What took longer in {} is the time since CPU {}'s event before it ({}): {} in A, {} in B.",
+            if b.at_ns > a.at_ns { "B" } else { "A" },
+            a.cpu,
+            said(&before, t).trim_end_matches('.'),
+            took(a),
+            took(b)
+        );
+    }
+    text
 }
 
 fn reordered(reorder: &Reorder, t: &Topology) -> String {
@@ -164,12 +234,15 @@ fn sum(pairs: &[Pair], complete: bool) -> String {
     let mean = pairs.iter().map(|p| p.difference_ns() as f64).sum::<f64>() / pairs.len() as f64;
     let way = if mean > 0.0 { "more" } else { "less" };
     format!(
-        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average an I/O takes {} {way} in B.",
+        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average such an I/O takes {} {way} \
+         in B. This is a mean over pairs, the same I/O in both from the start on (the first {} at most); the means under Numbers \
+         are over all I/Os of each run after the warm-up.",
         words::grouped(pairs.len() as u64),
         if complete { "" } else { " so far" },
         words::grouped(slower as u64),
         words::grouped(faster as u64),
-        words::span(mean.abs())
+        words::span(mean.abs()),
+        words::grouped(PAIRS_MAX as u64)
     )
 }
 
@@ -229,6 +302,7 @@ mod tests {
     use crate::config::Side;
     use crate::numbers::Run;
     use crate::preset;
+    use mqscope_core::event::{Extent, Flags, Op, Place};
 
     fn run(name: &str, duration_ns: u64) -> TwinRun {
         let preset = preset::find(name).expect("the preset");
@@ -258,7 +332,8 @@ mod tests {
             account.sides
         );
         assert!(account.moment.is_some_and(|m| m.event[0] > 1 && m.at_ns[0] > 0));
-        assert!(account.sum.contains("on average an I/O takes"), "{}", account.sum);
+        assert!(account.sum.contains("on average such an I/O takes"), "{}", account.sum);
+        assert!(account.sum.contains("mean over pairs") && account.sum.contains("all I/Os of each run"));
         assert!(!account.most.is_empty() && account.most.len() <= LISTED && account.bars.len() <= BARS_MAX);
         let by = |(_, p): &(String, Pair)| p.difference_ns().unsigned_abs();
         assert!(account.most.windows(2).all(|w| by(&w[0]) >= by(&w[1])));
@@ -284,6 +359,56 @@ mod tests {
                 assert!(request.is_some_and(|r| r.task == pair.task), "{name}: {pair:?}, side {side}");
             }
         }
+    }
+
+    #[test]
+    fn no_preset_parts_with_the_same_words_on_both_sides() {
+        for preset in preset::all() {
+            let mut twins = run(preset.name, 3_000_000);
+            while !twins.advance(|| false) {}
+            let account = account(&twins, true);
+            let [a, b] = &account.sides;
+            assert!(account.moment.is_none() || a != b, "{}: {a}", preset.name);
+        }
+        // Each kernel numbers its locks otherwise; the first lock that is really another one is told.
+        let mut twins = run("seed-003", 3_000_000);
+        while !twins.advance(|| false) {}
+        let says = account(&twins, true).parting;
+        assert!(says.contains("another lock (q->queue_lock (sda) in A, dd->lock (sda) in B)"), "{says}");
+    }
+
+    fn between(a: Event, b: Event, before: Event) -> (String, [String; 2]) {
+        let next = [Some(a), Some(b)];
+        let parting = Parting { alike: 9, last: Some(before), next, before: [Some(before); 2] };
+        let none = Topology::default();
+        let (head, sides, _) = parted(&parting, [&none, &none]);
+        (head, sides)
+    }
+
+    #[test]
+    fn what_differs_is_named_time_cpu_request_or_step() {
+        let free = |rq| Kind::TagFree { rq, hctx: 0, tag: 1 };
+        let event = |at_ns, cpu, kind| Event { at_ns, cpu, context: Context::SoftIrq, task: 0, kind };
+        let before = event(100, 3, Kind::ContextBegin);
+        let (head, sides) = between(event(150, 3, free(7)), event(180, 3, free(7)), before);
+        let plain = head.replace(words::THIN, " ");
+        assert!(plain.contains("30 ns later in B, at 0.000 150 ms in A and at 0.000 180 ms in B"), "{plain}");
+        assert!(plain.contains("begins to run") && plain.contains("50 ns in A, 80 ns in B"), "{plain}");
+        assert_ne!(sides[0], sides[1]);
+        let (head, _) = between(event(150, 3, free(7)), event(150, 3, free(8)), before);
+        assert!(head.contains("another request (7 in A, 8 in B)"), "{head}");
+        let (head, _) = between(event(150, 3, free(7)), event(150, 4, free(7)), before);
+        assert!(head.contains("another CPU is first, CPU 3 in A and CPU 4 in B"), "{head}");
+        let (head, _) = between(event(150, 3, free(7)), event(150, 3, Kind::ContextEnd), before);
+        assert!(head.contains("CPU 3 does something else next."), "{head}");
+        // A sentence about an insert does not tell its flags.
+        let insert = |flags| {
+            let extent = Extent { op: Op::Write, flags, sector: 8, sectors: 8 };
+            event(150, 3, Kind::Insert { rq: 7, queue: 0, hctx: 0, place: Place::Elevator, extent })
+        };
+        let (head, sides) = between(insert(Flags::NONE), insert(Flags::SYNC), before);
+        assert!(head.contains("another flags (none in A, 1 in B)"), "{head}");
+        assert!(sides[0].ends_with("Here flags none.") && sides[1].ends_with("Here flags 1."), "{sides:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::config::{
     BOOKMARKS_MAX, CHANGES_MAX, Config, JOB_MAX, Policy, Rules, SPEED_RANGE, Side, Theme, View, add_bookmark,
 };
-use crate::player::EVENT_RATE;
+use crate::player::{EVENT_RATE, WIDTH_MIN_NS};
 use crate::preset::{self, Preset};
 use crate::sysfs::Sysfs;
 use crate::words;
@@ -192,6 +192,9 @@ fn write_within(config: &Config, view: &View, most: usize) -> (String, bool) {
     if view.both {
         push("both", "1");
     }
+    if let Some(width) = view.zoom_ns {
+        push("zoom", &words::exact_span(width));
+    }
     push("t", &words::exact_span(view.t_ns));
     if let Some(event) = view.event {
         push("event", &event.to_string());
@@ -339,6 +342,7 @@ impl Reader {
                 self.view.side = if one_of(value, ["a", "b"].into_iter())? == "b" { Side::B } else { Side::A }
             }
             "both" => self.view.both = one_of(value, ["0", "1"].into_iter())? == "1",
+            "zoom" => self.view.zoom_ns = Some(time(value)?.clamp(WIDTH_MIN_NS, DURATION_MAX_NS)),
             "t" => self.view.t_ns = time(value)?,
             "event" => self.view.event = Some(number(value, 1, u64::MAX)?),
             "speed" => self.view.speed = (time(value)? as f64).clamp(SPEED_RANGE.0, SPEED_RANGE.1),
@@ -458,6 +462,7 @@ mod tests {
             playing: false,
             selected: Some(17),
             both: true,
+            zoom_ns: Some(5_000),
             bookmarks: vec![
                 Bookmark { at_ns: 0, note: String::new() },
                 Bookmark { at_ns: 5_000, note: "here: 50 % & more, ü".into() },
@@ -507,6 +512,7 @@ mod tests {
             "rq=x",
             "theme=pink",
             "both=perhaps",
+            "zoom=near",
             "mark=later",
             "mark=5us",
             "break=everything",
@@ -519,6 +525,7 @@ mod tests {
             assert_eq!(got.config, preset::first().config(), "{bad}");
             assert_eq!(got.messages.len(), 1, "{bad}: {:?}", got.messages);
         }
+        assert_eq!(read("zoom=0").view.zoom_ns, Some(WIDTH_MIN_NS), "no window is narrower");
         let near = read("a=4.14,plug_mxa:3");
         assert!(near.messages[0].contains("plug_max"), "{:?}", near.messages);
     }

@@ -30,7 +30,12 @@ pub fn step(width_ns: u64, end_ns: u64, closer: bool) -> Option<u64> {
 /// What the window shows, and what one step closer or wider would.
 pub fn level(window: &Window, player: &Player) -> String {
     let (width, end_ns) = (window.width_ns, player.duration_ns());
-    let mut text = format!("{} around the playhead: {}.", words::span(width as f64), window.level.words());
+    let span = words::span(width.min(end_ns) as f64);
+    let what = match width < end_ns {
+        true => format!("{span} around the playhead"),
+        false => format!("The whole run, {span}"),
+    };
+    let mut text = format!("{what}: {}.", window.level.words());
     if window.known_ns < window.to_ns && !window.more {
         text += " What lies right of the broken line is not shown: too much happens, or it is not known yet.";
     }
@@ -210,7 +215,12 @@ mod tests {
             let zoom = Zoom::new(p.look(width));
             let w = &zoom.window;
             let (svg, said, list) = (picture(&zoom, &p), level(w, &p), list(&zoom, p.topology()));
-            assert!(said.starts_with(&words::span(width as f64)) && said.contains(w.level.words()), "{said}");
+            let span = words::span(width as f64);
+            let what = match width < end {
+                true => format!("{span} around the playhead: "),
+                false => format!("The whole run, {span}: "),
+            };
+            assert!(said.starts_with(&what) && said.contains(w.level.words()), "{said}");
             assert_eq!(said.contains("Closer"), w.level > Level::Lines, "{said}");
             assert_eq!(said.contains("Wider"), w.level < Level::Heat, "{said}");
             assert!(svg.contains("playhead"));
@@ -248,6 +258,42 @@ mod tests {
         assert_eq!(levels, [Level::Lines, Level::Signs, Level::Device, Level::Heat]);
         pictures.dedup();
         assert_eq!(pictures.len(), 4);
+    }
+
+    /// Left, middle and right of each word in the picture, with its height in the middle.
+    fn texts(svg: &str) -> Vec<(f32, f32, f32)> {
+        let number = |tag: &str, name: &str| {
+            let from = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+            tag[from..].split('"').next()?.parse::<f32>().ok()
+        };
+        let text = |part: &str| {
+            let (tag, word) = part.split_once('>')?;
+            let word = word.split('<').next()?;
+            let (x, y, size) = (number(tag, "x")?, number(tag, "y")?, number(tag, "font-size")?);
+            // Monospaced words are about so wide.
+            let w = word.chars().count() as f32 * size * 0.55;
+            (!tag.contains("middle") && !tag.contains("end\"")).then_some((x, x + w, y))
+        };
+        svg.split("<text").skip(1).filter_map(text).collect()
+    }
+
+    #[test]
+    fn no_two_words_of_the_closest_window_overlap_however_narrow_it_is() {
+        let p = player("seed-000", 5_000_000);
+        let zoom = Zoom::new(p.look(5_000));
+        assert!(zoom.window.moves.len() > 24, "many lines move");
+        for width in [900.0, 250.0] {
+            let mut svg = Svg::new(Palette::LIGHT);
+            zoom.paint(p.topology(), width, 12.0, &Palette::LIGHT, &mut svg);
+            let all = texts(&svg.finish(width, zoom.height(), "a window"));
+            assert!(all.len() > 10, "{}", all.len());
+            for (i, a) in all.iter().enumerate() {
+                for b in &all[..i] {
+                    let apart = a.0 >= b.1 - 1.0 || b.0 >= a.1 - 1.0 || (a.2 - b.2).abs() > 10.0;
+                    assert!(apart, "{width}: {a:?} {b:?}");
+                }
+            }
+        }
     }
 
     #[test]

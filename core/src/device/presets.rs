@@ -410,6 +410,33 @@ pub const PRESETS: &[Preset] = &[
     ),
 ];
 
+impl Preset {
+    /// What the kernel calls the `n`-th disk of this driver (null_blk, nvme, sd), from 0.
+    pub fn disk_name(&self, n: usize) -> String {
+        match self.spec {
+            Spec::Null { .. } => format!("nullb{n}"),
+            Spec::Nvme(_) => format!("nvme{n}n1"),
+            Spec::ScsiDebug { .. } | Spec::Hba(_) | Spec::Hdd(_) => {
+                // sd_format_disk_name: after sdz comes sdaa.
+                let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
+                match n / 26 {
+                    0 => format!("sd{}", letter(n)),
+                    more => format!("sd{}{}", letter(more - 1), letter(n)),
+                }
+            }
+        }
+    }
+
+    /// Whether a disk of this driver can have this name.
+    pub fn fits(&self, name: &str) -> bool {
+        match self.spec {
+            Spec::Null { .. } => name.starts_with("nullb"),
+            Spec::Nvme(_) => name.starts_with("nvme"),
+            Spec::ScsiDebug { .. } | Spec::Hba(_) | Spec::Hdd(_) => name.starts_with("sd"),
+        }
+    }
+}
+
 /// The preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|p| p.name == name)

@@ -244,9 +244,9 @@ pub struct ObjectReport {
     pub per_io: f64,
     /// Acquisitions or atomic operations.
     pub count: u64,
-    /// Share of acquisitions that found it taken.
+    /// Share of them that had to wait: that spun for a lock which was held, or found a line in use by an earlier access.
     pub contended: f64,
-    /// Mean wait of the contended ones, ns.
+    /// Mean wait of those that had to wait, ns.
     pub mean_wait_ns: f64,
     /// Transfers of the line from another CPU.
     pub transfers: u64,

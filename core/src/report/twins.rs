@@ -3,7 +3,8 @@
 //! Random draws belong to an I/O and not to their order (`engine/rng.rs`), so the n-th I/O of a task asks for the same
 //! blocks in both runs, whatever the policies do. That is what pairs them here.
 
-use crate::event::{BioId, Event, Kind, QueueId, RqId, TaskId};
+use crate::event::{BioId, CpuId, Event, HctxId, Kind, ObjectId, QueueId, RqId, TaskId};
+use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 
@@ -21,6 +22,8 @@ pub struct Parting {
     pub last: Option<Event>,
     /// What comes next in each log; `None` where the run is over.
     pub next: [Option<Event>; 2],
+    /// The last event, the same in both, on the CPU of each of those two.
+    pub before: [Option<Event>; 2],
 }
 
 /// The first request given to a driver that differs: another one, or another size.
@@ -72,6 +75,9 @@ struct Io {
 /// What is read off one log.
 #[derive(Clone, Debug, Default)]
 struct Reader {
+    /// Numbers that locks, lines and hctxs of the same name share in both runs, by their own.
+    objects: Vec<ObjectId>,
+    hctxs: Vec<HctxId>,
     waiting: VecDeque<Event>,
     over: bool,
     /// I/Os of each task so far.
@@ -84,6 +90,43 @@ struct Reader {
 }
 
 impl Reader {
+    /// The event with the numbers that both runs share: each run counts its own locks, lines and hctxs.
+    fn shared(&self, mut event: Event) -> Event {
+        match &mut event.kind {
+            Kind::LockWait { lock: id, .. }
+            | Kind::LockAcquire { lock: id, .. }
+            | Kind::LockRelease { lock: id, .. }
+            | Kind::FileLockWait { lock: id, .. }
+            | Kind::FileLockAcquire { lock: id, .. }
+            | Kind::FileLockRelease { lock: id, .. }
+            | Kind::LineTransfer { line: id, .. } => {
+                *id = self.objects.get(*id as usize).copied().unwrap_or(*id)
+            }
+            Kind::Insert { hctx, .. }
+            | Kind::Issue { hctx, .. }
+            | Kind::Requeue { hctx, .. }
+            | Kind::SchedTagAlloc { hctx, .. }
+            | Kind::SchedTagFree { hctx, .. }
+            | Kind::TagAlloc { hctx, .. }
+            | Kind::TagWait { hctx, .. }
+            | Kind::TagFree { hctx, .. }
+            | Kind::FlushPending { hctx, .. }
+            | Kind::FlushStart { hctx, .. }
+            | Kind::NoDriverTag { hctx, .. }
+            | Kind::DispatchListAdd { hctx, .. }
+            | Kind::Dequeue { hctx, .. }
+            | Kind::RunBegin { hctx }
+            | Kind::RunEnd { hctx, .. }
+            | Kind::RunScheduled { hctx, .. }
+            | Kind::Doorbell { hctx, .. }
+            | Kind::DispatchBusy { hctx, .. }
+            | Kind::Irq { hctx, .. }
+            | Kind::Polled { hctx, .. } => *hctx = self.hctxs.get(*hctx as usize).copied().unwrap_or(*hctx),
+            _ => {}
+        }
+        event
+    }
+
     fn io(&mut self, event: &Event) {
         match event.kind {
             Kind::Queue { bio, .. } if event.task != crate::event::NO_TASK => {
@@ -136,12 +179,35 @@ pub struct Twins {
     readers: [Reader; 2],
     alike: u64,
     last: Option<Event>,
+    last_on: HashMap<CpuId, Event>,
     parting: Option<Parting>,
     sent: Vec<u64>,
     reorder: Option<Reorder>,
 }
 
 impl Twins {
+    /// Two runs whose locks, lines and hctxs are the same where their names are: a kernel with one lock more numbers all
+    /// that follow otherwise. ([`Twins::default`] takes the numbers as they are.)
+    pub fn new(topologies: [&Topology; 2]) -> Self {
+        let (mut names, mut places) = (HashMap::new(), HashMap::new());
+        let mut reader = |t: &Topology| {
+            let mut number = |name: &str| {
+                let next = names.len() as ObjectId;
+                *names.entry(String::from(name)).or_insert(next)
+            };
+            let mut place = |at: (QueueId, u16)| {
+                let next = places.len() as HctxId;
+                *places.entry(at).or_insert(next)
+            };
+            Reader {
+                objects: t.objects.iter().map(|o| number(&o.name)).collect(),
+                hctxs: t.hctxs.iter().map(|h| place((h.queue, h.index))).collect(),
+                ..Reader::default()
+            }
+        };
+        Self { readers: topologies.map(&mut reader), ..Self::default() }
+    }
+
     /// The next event of one log (0 or 1).
     pub fn push(&mut self, side: usize, event: Event) {
         let Some(reader) = self.readers.get_mut(side) else { return };
@@ -227,11 +293,12 @@ impl Twins {
         while self.parting.is_none() {
             let next = [a.waiting.front().copied(), b.waiting.front().copied()];
             match next {
-                [Some(x), Some(y)] if x == y => {
+                [Some(x), Some(y)] if a.shared(x) == b.shared(y) => {
                     a.waiting.pop_front();
                     b.waiting.pop_front();
                     self.alike += 1;
                     self.last = Some(x);
+                    self.last_on.insert(x.cpu, x);
                     continue;
                 }
                 [Some(_), Some(_)] => {}
@@ -239,7 +306,8 @@ impl Twins {
                 [None, Some(_)] if a.over => {}
                 _ => return,
             }
-            self.parting = Some(Parting { alike: self.alike, last: self.last, next });
+            let before = next.map(|e| self.last_on.get(&e?.cpu).copied());
+            self.parting = Some(Parting { alike: self.alike, last: self.last, next, before });
             (a.waiting, b.waiting) = (VecDeque::new(), VecDeque::new());
         }
     }

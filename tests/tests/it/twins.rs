@@ -62,6 +62,28 @@ fn the_first_event_that_differs_is_found() {
 }
 
 #[test]
+fn a_lock_that_only_one_kernel_has_does_not_make_the_others_differ() {
+    let sims = sides("seed-003", 3_000_000).map(|s| Sim::new(&s).expect("the scenario is valid"));
+    let [a, b] = [sims[0].topology(), sims[1].topology()];
+    let logs = sides("seed-003", 3_000_000).map(|s| log(&s));
+    let mut twins = Twins::new([a, b]);
+    for (side, log) in logs.iter().enumerate() {
+        log.iter().for_each(|event| twins.push(side, *event));
+        twins.end(side);
+    }
+    let named = |side: usize, event: &Event| match event.kind {
+        Kind::LockAcquire { lock, .. } => [a, b][side].objects[lock as usize].name.clone(),
+        _ => String::new(),
+    };
+    let parting = twins.parting().expect("they part");
+    let next = parting.next.map(|e| e.expect("both go on"));
+    assert_ne!(named(0, &next[0]), named(1, &next[1]), "{parting:?}");
+    assert!(parting.alike > compare(&logs[0], &logs[1]).parting().expect("their numbers differ").alike);
+    let before = parting.before[0].expect("that CPU did something before");
+    assert!(before.cpu == next[0].cpu && before.at_ns <= next[0].at_ns);
+}
+
+#[test]
 fn a_log_that_is_a_beginning_of_the_other_parts_at_its_end() {
     let [a, _] = sides("seed-000", 300_000);
     let whole = log(&a);

@@ -23,6 +23,21 @@ const SIGN: f32 = 7.0;
 /// Lines that move with a price beside each.
 const PRICES_MAX: usize = 24;
 
+/// A word in the picture. All of them are painted last, on a piece of ground, so that no line crosses them.
+struct Label {
+    at: Rect,
+    text: String,
+    face: Type,
+    ink: Rgb,
+}
+
+impl Label {
+    fn new(text: String, left: f32, middle: f32, face: Type, ink: Rgb) -> Self {
+        let (w, h) = (face.width(&text), face.size * 1.25);
+        Self { at: Rect::new(left, middle - h / 2.0, w, h), text, face, ink }
+    }
+}
+
 /// A window and what its picture is divided into.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Zoom {
@@ -83,16 +98,17 @@ impl Zoom {
         let w = &self.window;
         let left = strips::left(text);
         let field = Rect::new(left, 0.0, (width - left).max(1.0), self.height() - AXIS);
+        let mut labels = Vec::new();
         if self.shares.is_empty() {
-            self.paint_cpus(topology, field, text, p, paint);
+            self.paint_cpus(topology, field, text, p, &mut labels, paint);
         } else {
             strips::paint(&self.shares, width, text, p, paint);
         }
         let mut y = strips::height(self.rows()) + GAP;
         let face = Type { size: text, mono: false, strong: false };
-        let track = |y: f32, caption: &str, inside: &Inside, columns: usize, paint: &mut _| {
-            let at = (field.x, y + CAPTION * 0.55);
-            Paint::text(paint, &face.fit(caption, field.w), at, Align::Left, face, p.ink_2, 1.0);
+        let mut track = |y: f32, caption: &str, inside: &Inside, columns: usize, paint: &mut _| {
+            let caption = face.fit(caption, field.w).into();
+            labels.push(Label::new(caption, field.x, y + CAPTION * 0.55, face, p.ink_2));
             paint_track(inside, columns, Rect::new(field.x, y + CAPTION, field.w, TRACK - GAP), p, paint);
         };
         for inside in &w.inside {
@@ -109,6 +125,11 @@ impl Zoom {
             track(y, &caption, &ios, w.ios.len(), paint);
         }
         self.paint_axis(field, text, p, paint);
+        for label in labels {
+            paint.fill(label.at, 0.0, p.surface, 0.9);
+            let at = (label.at.x, label.at.centre().1);
+            paint.text(&label.text, at, Align::Left, label.face, label.ink, 1.0);
+        }
     }
 
     fn x_of(&self, field: Rect, at_ns: u64) -> f32 {
@@ -121,8 +142,16 @@ impl Zoom {
         self.cpus.binary_search(&cpu).ok().map(|i| i as f32 * (ROW + GAP))
     }
 
-    /// What each CPU is at, piece by piece; over it lines that move, or signs.
-    fn paint_cpus(&self, topology: &Topology, field: Rect, text: f32, p: &Palette, paint: &mut impl Paint) {
+    /// What each CPU is at, piece by piece; over it lines that move, or signs. No two of the words overlap.
+    fn paint_cpus(
+        &self,
+        topology: &Topology,
+        field: Rect,
+        text: f32,
+        p: &Palette,
+        labels: &mut Vec<Label>,
+        paint: &mut impl Paint,
+    ) {
         let number = Type { size: text, mono: true, strong: false };
         for (i, cpu) in self.cpus.iter().enumerate() {
             let row = Rect::new(field.x, i as f32 * (ROW + GAP), field.w, ROW);
@@ -137,15 +166,17 @@ impl Zoom {
         for piece in &self.window.pieces {
             let Some(y) = self.row_of(piece.cpu) else { continue };
             let (a, b) = (self.x_of(field, piece.from_ns), self.x_of(field, piece.to_ns));
-            self.paint_piece(topology, piece, Rect::new(a, y, (b - a).max(0.5), ROW), text, p, paint);
+            let at = Rect::new(a, y, (b - a).max(0.5), ROW);
+            labels.extend(self.paint_piece(topology, piece, at, text, p, paint));
         }
         // Of many only those that cost more than most have their price beside them.
         let moves = &self.window.moves;
         let cheap = moves.iter().map(|m| m.cost_ns).min().filter(|_| moves.len() > PRICES_MAX);
-        let mut priced: Vec<Rect> = Vec::new();
         for moved in &self.window.moves {
-            let priced = (Some(moved.cost_ns) != cheap).then_some(&mut priced);
-            self.paint_move(topology, moved, field, text, p, priced, paint);
+            let price = self.paint_move(topology, moved, field, text, p, paint);
+            // Where there is room for it.
+            let price = price.filter(|_| Some(moved.cost_ns) != cheap);
+            labels.extend(price.filter(|price| labels.iter().all(|other| !other.at.overlaps(&price.at))));
         }
         let mut last = vec![[f32::MIN; 4]; self.cpus.len()];
         for sign in &self.window.signs {
@@ -170,7 +201,7 @@ impl Zoom {
         text: f32,
         p: &Palette,
         paint: &mut impl Paint,
-    ) {
+    ) -> Option<Label> {
         let (colour, alpha, every) = look(piece.mode, p);
         if self.window.level == Level::Signs {
             paint.fill(at, 0.0, colour, alpha);
@@ -179,7 +210,7 @@ impl Zoom {
                 paint.line(&[(at.x, y), (at.right(), y)], p.surface, 0.75, 0.8);
                 y += every;
             }
-            return;
+            return None;
         }
         // Names are read on the ground, so the kind of time is an edge below them.
         let inner = Rect { w: (at.w - 1.0).max(0.5), ..at };
@@ -194,21 +225,13 @@ impl Zoom {
             (None, name) => name,
         };
         let room = inner.w - 5.0;
-        if room >= face.width("mmm") {
-            let ink = if lock.is_some() { p.tone(Tone::Trouble) } else { p.ink };
-            paint.text(
-                &face.fit(word, room),
-                (inner.x + 3.0, at.centre().1 - 1.5),
-                Align::Left,
-                face,
-                ink,
-                1.0,
-            );
-        }
+        let ink = if lock.is_some() { p.tone(Tone::Trouble) } else { p.ink };
+        (room >= face.width("mmm"))
+            .then(|| Label::new(face.fit(word, room).into(), inner.x + 3.0, at.centre().1 - 1.5, face, ink))
     }
 
-    /// A line on its way: from the row of the CPU that had it to the one that fetches it, as long as that takes.
-    #[allow(clippy::too_many_arguments)]
+    /// A line on its way: from the row of the CPU that had it to the one that fetches it, as long as that takes. Gives its
+    /// price.
     fn paint_move(
         &self,
         topology: &Topology,
@@ -216,29 +239,21 @@ impl Zoom {
         field: Rect,
         text: f32,
         p: &Palette,
-        priced: Option<&mut Vec<Rect>>,
         paint: &mut impl Paint,
-    ) {
-        let (Some(a), Some(b)) = (self.row_of(moved.from), self.row_of(moved.to)) else { return };
+    ) -> Option<Label> {
+        let (a, b) = (self.row_of(moved.from)?, self.row_of(moved.to)?);
         let (a, b) = if a < b { (a + ROW, b) } else { (a, b + ROW) };
         let x = [moved.at_ns, moved.at_ns + u64::from(moved.cost_ns)].map(|ns| self.x_of(field, ns));
         let far = moved.distance(topology) >= Distance::Cache;
         let colour = if far { p.tone(Tone::Trouble) } else { p.tone(Tone::Queued) };
         paint.line(&[(x[0], a), (x[1], b)], colour, 1.0, if far { 2.0 } else { 1.3 });
         paint.disc((x[1], b), 2.5, colour, 1.0);
-        // Its price, where there is room for it.
-        let Some(priced) = priced else { return };
         let face = Type { size: text * 0.85, mono: true, strong: false };
         let price = words::span(moved.cost_ns.into());
-        let (w, h) = (face.width(&price) + 4.0, face.size * 1.3);
+        let w = face.width(&price);
         let middle = ((x[0] + x[1]) / 2.0, (a + b) / 2.0);
         let left = (middle.0 - w / 2.0).clamp(field.x, (field.right() - w).max(field.x));
-        let label = Rect::new(left, middle.1 - h / 2.0, w, h);
-        if priced.iter().all(|other| !other.overlaps(&label)) {
-            paint.fill(label, 2.0, p.surface, 0.95);
-            paint.text(&price, label.centre(), Align::Centre, face, colour, 1.0);
-            priced.push(label);
-        }
+        Some(Label::new(price, left, middle.1, face, colour))
     }
 
     /// The playhead, and how far it is to both ends.

@@ -3,6 +3,7 @@
 use super::control::{Button, Radio, act, focus, state, text};
 use crate::config::Side;
 use crate::numbers::Numbers;
+use crate::parts;
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
@@ -50,9 +51,10 @@ fn Card(side: Side) -> impl IntoView {
     let on_stage = state(move || session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
     let against = text(move || {
-        // Unequal stretches of a run are not compared.
+        // Unequal stretches of a run are not compared, nor what is half of one policy and half of another.
         let share = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(0.0, |n| n.share);
-        let level = (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
+        let mixed = Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
+        let level = !mixed && (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
         let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
@@ -85,14 +87,22 @@ fn Card(side: Side) -> impl IntoView {
         text.or_else(other).filter(|_| own).unwrap_or_default()
     });
     let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
+    // Half of one policy and half of another is the number of neither.
+    let unit = text(move || {
+        String::from(if session.changes_on_the_way(side) { "IOPS, parts mixed" } else { "IOPS" })
+    });
     let foot = text(move || {
-        let mut said = match session.config.with(|c| c.policy(side).changes.len()) {
-            _ if none() => String::from(
+        let mut said = match none() {
+            true => String::from(
                 "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
             ),
-            0 => String::new(),
-            1 => String::from("Changed once on the way; numbers are of the whole run."),
-            n => format!("Changed {n} times on the way; numbers are of the whole run."),
+            false => {
+                let own = numbers.read();
+                let words = |n: &Arc<Numbers>| {
+                    session.config.with(|c| parts::words(&n.report, n.finished, &c.policy(side).changes))
+                };
+                own.as_ref().map(words).unwrap_or_default()
+            }
         };
         numbers.with(|n| {
             for warning in n.iter().flat_map(|n| &n.report.warnings) {
@@ -121,7 +131,7 @@ fn Card(side: Side) -> impl IntoView {
             </p>
             <p class="card-figure">
                 <span class="figure">{say(|r| r.total.iops, words::short)}</span>
-                <span class="unit">"IOPS"</span>
+                <span class="unit">{unit}</span>
                 <span class="published" title=text(move || session.preset().source.into())>{published}</span>
                 <span class="against">{against} {why}</span>
             </p>

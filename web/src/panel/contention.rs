@@ -90,7 +90,7 @@ pub fn Contention() -> impl IntoView {
         <section class="panel contention" id="contention" aria-labelledby="contention-title">
             <div class="panel-head">
                 <h2 id="contention-title">"Locks and shared lines"</h2>
-                <p class="panel-note">"By CPU time lost on them; press a name to ask who holds it and who waits"</p>
+                <p class="panel-note">"By CPU time lost on them after the warm-up; press a name to ask who holds it and who waits"</p>
             </div>
             <div class="scroll" tabindex="0" role="group" aria-label="Table of locks and lines: arrow keys go from one to the next, Enter asks why" on:keydown=on_arrows>
                 <table>
@@ -104,8 +104,9 @@ pub fn Contention() -> impl IntoView {
 }
 
 const HEAD: &str = "<tr><th scope=col rowspan=2>Object</th><th scope=colgroup colspan=2>lost per I/O</th>\
-    <th scope=colgroup colspan=2>taken per I/O</th><th scope=colgroup colspan=2>found taken</th>\
-    <th scope=colgroup colspan=2>mean wait</th></tr><tr><th scope=col class=num>A</th><th scope=col class=num>B</th>\
+    <th scope=colgroup colspan=2 title='Acquisitions of a lock; accesses to a line that change it or \
+    have to fetch it'>taken per I/O</th><th scope=colgroup colspan=2 title='Of those: spun for a lock that was held, or found a line \
+    in use by an earlier access'>had to wait</th><th scope=colgroup colspan=2 title='Of those that had to wait'>mean wait</th></tr><tr><th scope=col class=num>A</th><th scope=col class=num>B</th>\
     <th scope=col class=num>A</th><th scope=col class=num>B</th><th scope=col class=num>A</th><th scope=col class=num>B</th>\
     <th scope=col class=num>A</th><th scope=col class=num>B</th></tr>";
 

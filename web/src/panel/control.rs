@@ -91,7 +91,7 @@ pub(super) fn Button(
     /// Keys that do the same.
     #[prop(optional)]
     keys: Option<&'static str>,
-    /// Whether it cannot be used now.
+    /// Whether it cannot be used now. It keeps the focus all the same: who has pressed it to its end is not lost.
     #[prop(optional, into)]
     disabled: Signal<bool>,
 ) -> impl IntoView {
@@ -106,8 +106,12 @@ pub(super) fn Button(
             aria-label=name
             aria-keyshortcuts=keys
             title=title
-            disabled=disabled
-            on:click=move |_| on.run(())
+            aria-disabled=move || disabled.get().then_some("true")
+            on:click=move |_| {
+                if !disabled.get_untracked() {
+                    on.run(());
+                }
+            }
         >
             {shape.map(|shape| view! { <Icon shape /> })}
             {words.map(|words| view! { <span class="button-words">{words}</span> })}

@@ -69,8 +69,7 @@ pub fn Cpus() -> impl IntoView {
     let session = Session::here();
     let section: NodeRef<html::Section> = NodeRef::new();
     let shown = in_view(section, Reader::Cpus);
-    // The width of the window, ns; none: the last part of the run.
-    let width = RwSignal::new(None::<u64>);
+    let width = session.zoom;
     // A window that is not known to its end yet is looked at again.
     let again = RwSignal::new(0u32);
     // Nobody looks: nothing is read.
@@ -177,14 +176,20 @@ pub fn Cpus() -> impl IntoView {
     })
     });
     let end = move || session.with_player(Player::duration_ns).unwrap_or_default();
-    let go = move |closer: bool| {
-        let from =
-            width.get_untracked().or_else(|| session.with_player(Player::strip_ns)).unwrap_or_default();
-        match zoom::step(from, end(), closer) {
-            Some(next) => width.set(Some(next)),
-            None => session.said.set(format!("No {} window.", if closer { "closer" } else { "wider" })),
-        }
+    let next = move |closer: bool| {
+        let from = width.get_untracked().or_else(|| session.with_player(Player::strip_ns));
+        zoom::step(from.unwrap_or_default().min(end()), end(), closer)
     };
+    let go = move |closer: bool| match next(closer) {
+        Some(next) => session.set_zoom(Some(next)),
+        None => session.said.set(format!("No {} window.", if closer { "closer" } else { "wider" })),
+    };
+    let at_end = Memo::new(move |_| {
+        session.beat.track();
+        session.side.track();
+        width.track();
+        [next(true), next(false)].map(|next| next.is_none())
+    });
     // Only while the focus is in this panel.
     let on_key = move |e: web_sys::KeyboardEvent| {
         let closer = matches!(e.key().as_str(), "+" | "=");
@@ -226,6 +231,7 @@ pub fn Cpus() -> impl IntoView {
                         on=act(move || go(true))
                         shape=Shape::Closer
                         name="Closer to the playhead".into()
+                        disabled=state(move || at_end.get()[0])
                         keys="+"
                     />
                     <Button
@@ -233,11 +239,12 @@ pub fn Cpus() -> impl IntoView {
                         on=act(move || go(false))
                         shape=Shape::Wider
                         name="Wider".into()
+                        disabled=state(move || at_end.get()[1])
                         keys="-"
                     />
                     <Button
                         class="tool"
-                        on=act(move || width.set(None))
+                        on=act(move || session.set_zoom(None))
                         shape=Shape::Reset
                         name="The last part of the run".into()
                     />

@@ -3,6 +3,7 @@
 use super::compare::percentile;
 use super::control::text;
 use super::table::{Cell, Row, Rows};
+use crate::config::Side;
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
@@ -199,11 +200,16 @@ pub fn Figures() -> impl IntoView {
     let progress = text(move || {
         let shares = session.numbers.map(|n| n.with(|n| n.as_ref().map_or(0.0, |n| n.share)));
         let least = shares[0].min(shares[1]);
-        if least >= 1.0 {
-            String::from("Both runs are complete.")
+        let known = if least >= 1.0 {
+            String::from("Both runs are complete. ")
         } else {
-            format!("{} of both runs simulated; the numbers still grow.", words::percent(least))
-        }
+            format!("{} of both runs simulated; the numbers still grow. ", words::percent(least))
+        };
+        let mixed = Side::BOTH.into_iter().filter(|side| session.changes_on_the_way(*side));
+        let mixed: String = mixed
+            .map(|side| format!(" {} is changed on the way: its numbers mix its parts.", side.letter()))
+            .collect();
+        known + "Means and percentiles are over all I/Os that ended after the warm-up." + &mixed
     });
     let source = text(move || {
         let preset = session.preset();

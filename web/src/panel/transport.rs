@@ -57,6 +57,14 @@ pub fn Transport() -> impl IntoView {
             false => session.set_speed(wanted),
         }
     };
+    let end = text(move || {
+        let (frame, end) = (session.frame.get(), words::span(session.frame.get().duration_ns as f64));
+        match (frame.heading_ns, session.awaits_mark.get()) {
+            (Some(to), _) => format!(" of {end}, on the way to {}", words::span(to as f64)),
+            (None, true) => format!(" of {end}, looking for the next mark"),
+            (None, false) => format!(" of {end}"),
+        }
+    });
     let switch = Callback::new(move |on: bool| session.set_event_rate(on.then_some(EVENT_RATE_FIRST)));
     view! {
         <section class="transport" aria-labelledby="transport-title">
@@ -70,9 +78,7 @@ pub fn Transport() -> impl IntoView {
                 </div>
                 <p class="clock">
                     <span class="clock-now">{text(move || words::moment(session.frame.get().now_ns))}</span>
-                    <span class="clock-end">
-                        {text(move || format!(" of {}", words::span(session.frame.get().duration_ns as f64)))}
-                    </span>
+                    <span class="clock-end">{end}</span>
                 </p>
                 <p class="field speed">
                     <label for="speed">"Speed"</label>

@@ -466,7 +466,8 @@ impl Player {
                 return false;
             }
         }
-        self.head.scene.pass_to(target);
+        // On the way it may have turned out that the run ends before.
+        self.head.scene.pass_to(target.min(self.duration_ns()));
         true
     }
 

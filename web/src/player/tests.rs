@@ -76,6 +76,16 @@ fn it_stops_at_the_end_and_playing_again_starts_over() {
 }
 
 #[test]
+fn the_end_of_a_run_that_is_shorter_than_planned_is_its_end_however_it_is_reached() {
+    let mut p = player("plug-merge");
+    let planned = p.scenario().duration_ns;
+    p.seek(planned);
+    finish_seek(&mut p);
+    assert!(p.duration_ns() < planned, "the workload ends before");
+    assert_eq!((p.now_ns(), p.at_end()), (p.duration_ns(), true));
+}
+
+#[test]
 fn stepping_back_undoes_stepping_forward() {
     let mut p = player("plug-merge");
     let mut seen = vec![picture(&p)];

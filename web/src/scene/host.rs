@@ -58,9 +58,11 @@ pub struct Frame {
     pub task: TaskId,
     /// Since when, ns.
     pub since_ns: u64,
+    /// Time since then that it spun for locks, ns: no work.
+    pub spun_ns: u64,
 }
 
-const NO_FRAME: Frame = Frame { context: Context::Idle, task: NONE16, since_ns: 0 };
+const NO_FRAME: Frame = Frame { context: Context::Idle, task: NONE16, since_ns: 0, spun_ns: 0 };
 
 /// A CPU.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +111,7 @@ impl Cpu {
 
     pub(super) fn begin(&mut self, context: Context, task: TaskId, at_ns: u64) {
         if (self.depth as usize) < NEST_MAX {
-            self.frames[self.depth as usize] = Frame { context, task, since_ns: at_ns };
+            self.frames[self.depth as usize] = Frame { context, task, since_ns: at_ns, spun_ns: 0 };
             self.depth += 1;
         }
     }
@@ -122,6 +124,20 @@ impl Cpu {
             self.busy.add(at_ns, at_ns.saturating_sub(since) as f32, half_ns);
         }
         self.depth = level as u8;
+    }
+
+    /// It has spun for a lock for so long, until `at_ns`.
+    pub(super) fn spun(&mut self, at_ns: u64, ns: u64, half_ns: u64) {
+        self.spinning.add(at_ns, ns as f32, half_ns);
+        if let Some(top) = self.depth.checked_sub(1) {
+            self.frames[top as usize].spun_ns += ns;
+        }
+    }
+
+    /// Share of time it spun of late, 0 to 1: part of [`Cpu::load`].
+    pub fn spin_load(&self, now_ns: u64, half_ns: u64) -> f32 {
+        let now = self.spin.map_or(0, |s| now_ns.saturating_sub(s.since_ns)) as f32 / half_ns.max(1) as f32;
+        (self.spinning.rate(now_ns, half_ns) + 1.0 - (-now).exp2()).clamp(0.0, self.load(now_ns, half_ns))
     }
 
     /// Share of time it was busy of late, 0 to 1, what is going on now included.
@@ -171,11 +187,12 @@ pub struct Object {
     pub transfer: Option<Transfer>,
     /// Time lost on it of late: spinning, and waiting for its line.
     pub heat: Fading,
-    /// Acquisitions or atomic operations.
+    /// Acquisitions of a lock. Of a line the log has only those accesses for which it had to be fetched.
     pub count: u64,
-    /// Acquisitions that had to spin.
+    /// Those that had to wait: that spun for a lock which was held, or found a line in use by an earlier access. The same
+    /// as in [`mqscope_core::report::ObjectReport::contended`].
     pub contended: u64,
-    /// Transfers from another CPU.
+    /// Transfers from another CPU, as [`mqscope_core::report::ObjectReport::transfers`].
     pub transfers: u64,
     /// Time lost in all, ns.
     pub lost_ns: u64,

@@ -55,7 +55,7 @@ impl Scene {
                     c.last_lock = lock;
                     c.spin = None;
                     if spun {
-                        c.spinning.add(at, wait_ns as f32, self.half_ns);
+                        c.spun(at, wait_ns, self.half_ns);
                     }
                 }
                 self.window.at(at).spin_ns += wait_ns;
@@ -69,6 +69,9 @@ impl Scene {
                 }
             }
             Kind::LineTransfer { line, from, transfer_ns, wait_ns } => {
+                if let Some(o) = self.objects.get_mut(line as usize) {
+                    o.contended += u64::from(wait_ns > 0);
+                }
                 self.touch(event, line, from, 0, u64::from(transfer_ns) + u64::from(wait_ns), transfer_ns);
             }
             _ => {}
@@ -87,8 +90,9 @@ impl Scene {
             if spin + line > 0 {
                 o.heat.add(at, (spin + line) as f32, self.half_ns);
             }
+            // Where only copies are elsewhere they are taken away, which is no way from one CPU to another.
+            o.transfers += u64::from(transfer_ns > 0);
             if moved {
-                o.transfers += 1;
                 o.transfer = Some(transfer);
             }
         }

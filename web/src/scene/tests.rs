@@ -362,6 +362,43 @@ fn a_log_that_makes_no_sense_neither_panics_nor_grows() {
 }
 
 #[test]
+fn stage_and_table_count_takings_waits_and_moves_by_one_rule() {
+    let mut waited = [0.0; 2];
+    for name in ["seed-000", "deadline-lock", "seed-003"] {
+        for (label, scenario) in mqscope_core::cases::case(name).expect("the case").sides() {
+            // Without a warm-up both count the whole run.
+            let scenario = Scenario { duration_ns: 4_000_000, warmup_ns: 0, ..scenario };
+            let mut sim = Sim::new(&scenario).expect("the run can be built");
+            sim.log_mut().set_on(true);
+            let mut s = Scene::new(Rc::new(sim.topology().clone()), sim.knobs(), 100_000);
+            while sim.next_event_ns().is_some() {
+                sim.run_until(sim.now_ns() + 500_000);
+                sim.log().events().iter().for_each(|event| s.apply(event));
+                sim.log_mut().clear();
+            }
+            for row in sim.report().objects {
+                let of = |o: &&(&fixed::Object, &Object)| o.0.class == row.class;
+                let all: Vec<_> = sim.topology().objects.iter().zip(s.objects()).collect();
+                let sum = |f: fn(&Object) -> u64| all.iter().filter(of).map(|(_, o)| f(o)).sum::<u64>();
+                let spinning: u64 = sum(|o| o.waiting().into());
+                let name = format!("{name} ({label}): {row:?}");
+                let by_table = (row.contended * row.count as f64).round() as u64;
+                // The table counts from when a CPU begins to spin, the stage when it has the lock.
+                assert_eq!(sum(|o| o.contended) + spinning, by_table, "{name}");
+                assert!(sum(|o| o.transfers).abs_diff(row.transfers) <= spinning + 1, "{name}");
+                let lock = row.kind == "lock";
+                assert!(!lock || sum(|o| o.count) + spinning == row.count, "{name}");
+                waited[usize::from(lock)] += row.contended;
+            }
+        }
+    }
+    assert!(
+        waited.iter().all(|share| *share > 0.0),
+        "some had to wait for lines, some for locks: {waited:?}"
+    );
+}
+
+#[test]
 fn the_scene_knows_every_request_of_every_case_and_what_is_in_flight() {
     for case in cases() {
         for (label, scenario) in case.sides() {

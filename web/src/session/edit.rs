@@ -1,6 +1,7 @@
 //! Actions that change what runs.
 
 use super::Session;
+use super::frames::wall_ms;
 use crate::config::{Config, JOB_MAX, Rules, Side, changes_under_way};
 use crate::job;
 use crate::player::Player;
@@ -11,6 +12,19 @@ use crate::words;
 use leptos::prelude::*;
 use mqscope_core::check::Invariant;
 use mqscope_core::{Sim, kernel};
+
+/// Wall time within which another value of the same setting goes on with the same sweep, ms.
+const SWEEP_MS: f64 = 1_500.0;
+
+/// A setting on its way through several values.
+pub(super) struct Sweep {
+    what: String,
+    side: Side,
+    /// Where its change is made, ns.
+    began_ns: u64,
+    /// When the last value came, ms on the wall.
+    last_ms: f64,
+}
 
 impl Session {
     /// The preset that gives what the user did not say.
@@ -41,6 +55,7 @@ impl Session {
         self.config.set(config);
         self.side.set(view.side);
         self.both.set(view.both);
+        self.zoom.set(view.zoom_ns);
         self.event_rate.set(view.event_rate);
         self.bookmarks.set(view.bookmarks);
         self.theme.set(view.theme);
@@ -133,20 +148,39 @@ impl Session {
 
     /// Changes the rules of the policy on the stage, from the playhead or from the start as the user chose.
     pub fn set_rules(&self, edit: impl FnOnce(&mut Rules)) {
-        self.set_rules_from(self.from_now.get_untracked(), edit);
+        self.set_rules_from(self.from_now.get_untracked(), "", edit);
     }
 
-    fn set_rules_from(&self, from_now: bool, edit: impl FnOnce(&mut Rules)) {
-        self.leave();
+    /// Changes rules; `what` names what is swept through several values, of which only the last shall stay.
+    fn set_rules_from(&self, from_now: bool, what: &str, edit: impl FnOnce(&mut Rules)) {
+        let ended = self.frame.get_untracked().ended;
+        let swept = from_now && self.sweep(what);
+        if !swept {
+            self.leave();
+        }
         self.notices.set(Vec::new());
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
         edit(&mut rules);
         let from_now = from_now && now > 0;
+        if from_now && ended {
+            // Nothing comes after it that could show the change.
+            self.notify("The playhead is at the end of the run, so the change was made from the start.");
+        }
+        let from_now = from_now && !ended;
+        self.swept(from_now, what, side, now);
+        let before = self.config.get_untracked();
         self.config.update(|c| {
             let policy = &mut c.policies[side.index()];
             if from_now { policy.change(now, rules.clone()) } else { policy.restart(rules.clone()) }
         });
+        if swept {
+            // One step back in the browser's history too.
+            let now = self.config.get_untracked();
+            self.with_local(|l| {
+                l.linked = l.linked.take().map(|linked| if linked == before { now } else { linked })
+            });
+        }
         if !from_now {
             self.settle_sysfs(side);
         }
@@ -159,6 +193,31 @@ impl Session {
         }
         self.restart_run(side);
         self.moved();
+    }
+
+    /// Whether this goes on with the sweep of the last change: a slider on its way through several values. Then the
+    /// playhead is back where the sweep began, and the change made there is replaced.
+    fn sweep(&self, what: &str) -> bool {
+        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let began = self.with_local(|l| {
+            let late = |s: &Sweep| wall_ms() - s.last_ms > SWEEP_MS || now < s.began_ns;
+            let on = |s: &&Sweep| s.what == what && s.side == side && !late(s);
+            l.sweep.as_ref().filter(on).map(|s| s.began_ns)
+        });
+        let last = self.config.with_untracked(|c| c.policy(side).changes.last().map(|c| c.at_ns));
+        let Some(began) = began.flatten().filter(|began| !what.is_empty() && last == Some(*began)) else {
+            return false;
+        };
+        self.with_player_mut(|p| p.seek(began));
+        self.with_local(|l| l.stepped = false);
+        self.publish();
+        true
+    }
+
+    /// Remembers a change that others may follow.
+    fn swept(&self, from_now: bool, what: &str, side: Side, began_ns: u64) {
+        let sweep = Sweep { what: what.into(), side, began_ns, last_ms: wall_ms() };
+        self.with_local(|l| l.sweep = from_now.then_some(sweep));
     }
 
     /// Puts back what the kernel of a side does not have: attributes of the scheduler, or the scheduler itself.
@@ -203,7 +262,8 @@ impl Session {
     /// Another kernel row, without overrides.
     pub fn set_kernel(&self, name: &str) {
         if let Some(row) = kernel::row(name) {
-            self.set_rules(|rules| *rules = Rules::new(row.name, &[]));
+            let from_now = self.from_now.get_untracked();
+            self.set_rules_from(from_now, "kernel", |rules| *rules = Rules::new(row.name, &[]));
         }
     }
 
@@ -213,7 +273,7 @@ impl Session {
         match probe.set(name, value) {
             Ok(()) => {
                 let later = probe.list().iter().all(|k| k.name != name || changes_under_way(k));
-                self.set_rules_from(later && self.from_now.get_untracked(), |rules| {
+                self.set_rules_from(later && self.from_now.get_untracked(), name, |rules| {
                     rules.set_knob(name, value)
                 });
             }
@@ -289,7 +349,7 @@ impl Session {
                     Ok(player) => player,
                     Err(error) => return Some(error.to_string()),
                 };
-                player.set_clock(super::frames::wall_ms);
+                player.set_clock(wall_ms);
                 for change in &config.policy(side).changes {
                     player.seek(change.at_ns);
                     player.apply_from_now(change.rules.knobs());

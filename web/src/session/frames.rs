@@ -61,6 +61,7 @@ impl Session {
 
     /// The picture changed by other means than time: draw it and tell the slower readers.
     pub(super) fn moved(&self) {
+        self.stop_waiting();
         self.publish();
         self.beat.update(|b| *b = b.wrapping_add(1));
         self.redraw();
@@ -179,6 +180,7 @@ impl Session {
             now_ns: p.now_ns(),
             duration_ns: p.duration_ns(),
             ended: p.at_end(),
+            heading_ns: p.seeking(),
         });
         if let Some(frame) = frame
             && frame != self.frame.get_untracked()

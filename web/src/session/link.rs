@@ -93,7 +93,8 @@ impl Session {
                 let playing = self.playing.get_untracked();
                 let (bookmarks, theme) = (self.bookmarks.get_untracked(), self.theme.get_untracked());
                 self.notices.set(Vec::new());
-                let view = View { playing, bookmarks, theme, ..left };
+                let zoom_ns = self.zoom.get_untracked();
+                let view = View { playing, bookmarks, theme, zoom_ns, ..left };
                 self.load(Read { config, view, messages: Vec::new() });
                 self.said.set(String::from("The last change is undone."));
             }

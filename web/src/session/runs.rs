@@ -105,6 +105,7 @@ impl Session {
         if explored.flatten().is_some() {
             self.publish();
             self.beat.update(|b| *b = b.wrapping_add(1));
+            self.look_for_mark();
         }
         self.continue_runs();
     }

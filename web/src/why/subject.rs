@@ -1,9 +1,10 @@
 //! Why a lock is held, a CPU idles or a point of a chart is where it is: answers in words about the moment at the
 //! playhead, with ways to the requests behind it. A request has its own answer, measured by twins ([`super::Question`]).
 
+use crate::now::{busy, of_them};
 use crate::player::{Fork, Player};
 use crate::scene::{Did, NONE, NONE16, Request, Scene, Spot, Standing};
-use crate::words::{grouped, moment, percent, span};
+use crate::words::{grouped, moment, span};
 use mqscope_core::event::{BioId, CpuId, Kind, ObjectId, RqId, Sleep, TaskId};
 use mqscope_core::topology::ObjectKind;
 
@@ -130,19 +131,16 @@ fn object(player: &Player, id: ObjectId) -> Answer {
         answer.say(format!("{more} more CPUs spin for it."));
     }
     if o.count > 0 {
-        let taken = grouped(o.count);
         let cost = match lock {
             true => format!(
-                "So far it was taken {taken} times; {} times a CPU had to spin first.",
-                grouped(o.contended)
+                "So far it was taken {}. Its line moved between CPUs {} times.",
+                of_them(o.count, o.contended),
+                grouped(o.transfers)
             ),
-            false => format!("So far it was changed {taken} times."),
+            // An access by the CPU that has the line already costs nothing that the log would tell.
+            false => format!("So far it was fetched by another CPU {}.", of_them(o.transfers, o.contended)),
         };
-        answer.say(format!(
-            "{cost} Its line moved between CPUs {} times. All of this cost {} of CPU time.",
-            grouped(o.transfers),
-            span(o.lost_ns as f64)
-        ));
+        answer.say(format!("{cost} All of this cost {} of CPU time.", span(o.lost_ns as f64)));
     }
     if o.waiting() == 0 {
         queued_before(player, id, &mut answer);
@@ -201,15 +199,19 @@ fn of_cpu(player: &Player, cpu: CpuId) -> Answer {
         };
         answer.title = format!("Why is CPU {cpu} busy?");
         answer.lead(format!("It has {what} for {}{is_in}.", since(frame.since_ns)), scene.in_hands(cpu));
+        if frame.spun_ns > 0 {
+            let work = now.saturating_sub(frame.since_ns).saturating_sub(frame.spun_ns);
+            let (spun, work) = (span(frame.spun_ns as f64), span(work as f64));
+            answer.say(format!("{spun} of that it spun for locks, {work} it worked."));
+        }
     } else {
         answer.title = format!("Why is CPU {cpu} idle?");
         let ended = |e: &&mqscope_core::event::Event| e.cpu == cpu && e.kind == Kind::ContextEnd;
         let idle = player.recent_events().rev().find(ended).map(|e| format!(" for {}", since(e.at_ns)));
-        let load = f64::from(state.load(now, scene.half_ns()));
         answer.say(format!(
-            "It has had nothing to do{}; of late it was busy {} of the time.",
+            "It has had nothing to do{}; of late it was {}.",
             idle.unwrap_or_default(),
-            percent(load)
+            busy(scene, state)
         ));
     }
     let here: Vec<_> = (0..).zip(scene.tasks()).filter(|(_, task)| task.cpu == cpu).collect();

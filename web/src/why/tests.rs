@@ -226,6 +226,40 @@ fn an_idle_cpu_says_what_its_task_sleeps_for_and_leads_to_that_request() {
 }
 
 #[test]
+fn time_that_a_cpu_spun_is_told_apart_from_its_work() {
+    let mut player = player("seed-000", 1, 1_000_000);
+    let spun = |p: &Player| {
+        let scene = p.scene();
+        let spun = |c: &crate::scene::Cpu| c.spin.is_none() && c.frame().is_some_and(|f| f.spun_ns > 0);
+        scene.cpus().iter().position(spun)
+    };
+    let cpu = (0..20_000).find_map(|_| {
+        player.step_event();
+        spun(&player)
+    });
+    let cpu = cpu.expect("a CPU spun and goes on") as u16;
+    let scene = player.scene();
+    let state = &scene.cpus()[usize::from(cpu)];
+    let frame = *state.frame().expect("it runs");
+    // The simulator's own account of what that context spun for, by the events that are kept.
+    let since = |e: &&mqscope_core::event::Event| e.cpu == cpu && e.at_ns >= frame.since_ns;
+    let waits = player.recent_events().filter(since).map(|e| match e.kind {
+        Kind::LockAcquire { wait_ns, .. } => wait_ns,
+        _ => 0,
+    });
+    assert_eq!(waits.sum::<u64>(), frame.spun_ns);
+    let said = answer(&player, Subject::Cpu(cpu));
+    let work = crate::words::span((player.now_ns() - frame.since_ns - frame.spun_ns) as f64);
+    let apart =
+        format!("{} of that it spun for locks, {work} it worked.", crate::words::span(frame.spun_ns as f64));
+    assert!(said.lines.iter().any(|(text, _)| *text == apart), "{said:?}");
+    let (load, spin) =
+        (state.load(player.now_ns(), scene.half_ns()), state.spin_load(player.now_ns(), scene.half_ns()));
+    assert!(spin > 0.0 && spin <= load, "{spin} of {load}");
+    assert!(crate::now::busy(scene, state).contains("of it spinning"));
+}
+
+#[test]
 fn a_point_of_a_chart_finds_the_slowest_io_that_ended_there() {
     let mut player = player("seed-000", 0, 0);
     let (from_ns, to_ns) = (1_000_000, 1_400_000);
