@@ -228,9 +228,19 @@ impl Config {
         let preset = crate::preset::find(&self.preset);
         let own =
             |p: &&crate::preset::Preset| p.sides[side.index()] == *start && p.sysfs[side.index()] == *sysfs;
-        let named = preset.filter(own).map_or("", |p| p.labels[side.index()]);
-        let mut name = if named.is_empty() { start.label() } else { named.to_string() };
-        if let Some(scheduler) = sysfs.scheduler.as_ref().filter(|_| named.is_empty()) {
+        // Where the sides differ in more than rules, that is a part of the name; with the user's own job they do not.
+        let two = preset.filter(|p| p.second.is_some());
+        let label = |p: &'static crate::preset::Preset| {
+            Some(p.labels[side.index()]).filter(|label| !label.is_empty())
+        };
+        let named = preset.filter(own).filter(|_| two.is_none() || self.job.is_none()).and_then(label);
+        let kind = two.filter(|_| self.job.is_none()).and_then(label);
+        let mut name = match (named, kind) {
+            (Some(label), _) => label.to_string(),
+            (None, Some(kind)) => format!("{kind}, {}", start.label()),
+            (None, None) => start.label(),
+        };
+        if let Some(scheduler) = sysfs.scheduler.as_ref().filter(|_| named.is_none()) {
             name += &format!(", {scheduler}");
         }
         if self.policy(side).changes.is_empty() { name } else { format!("{name}, then changed") }
@@ -412,6 +422,22 @@ mod tests {
         assert_eq!(scenario.devices[0].name, usual.base.devices[0].name);
         let hba = device::preset("hdd-1t-desktop").expect("there");
         assert_eq!([0, 25, 26, 51].map(|n| hba.disk_name(n)), ["sda", "sdz", "sdaa", "sdaz"]);
+    }
+
+    #[test]
+    fn sides_that_differ_in_more_than_rules_keep_that_in_their_names() {
+        let preset = crate::preset::find("poll-or-interrupt").expect("the preset");
+        let mut config = preset.config();
+        let labels = Side::BOTH.map(|side| config.label(side));
+        config.policies[0].start = Rules::new("4.4", &[]);
+        config.policies[1].start = Rules::new("6.1", &[("plug_max", "3")]);
+        for (side, own) in Side::BOTH.into_iter().zip(&labels) {
+            assert!(config.label(side).starts_with(own.as_str()), "{}", config.label(side));
+        }
+        assert!(config.label(Side::A).ends_with("kernel 4.4"), "{}", config.label(Side::A));
+        // The user's own job is the same on both sides.
+        let own = Config { job: Some(String::from("[a]")), ..preset.config() };
+        assert!(!own.label(Side::B).contains(&labels[1]), "{}", own.label(Side::B));
     }
 
     #[test]

@@ -21,14 +21,37 @@ enum Place {
     Scenario(Vec<String>),
 }
 
+/// `workload.jobs.0.hipri` as people read it.
+fn place_in_words(way: &[String]) -> String {
+    let kinds = ["workload", "jobs", "batches"];
+    let kind = way.len() > 2 && way[0] == "workload" && kinds.contains(&way[1].to_lowercase().as_str());
+    let mut parts = way.iter().skip(usize::from(kind)).peekable();
+    let mut words = String::new();
+    while let Some(part) = parts.next() {
+        let number = parts.next_if(|next| next.parse::<usize>().is_ok());
+        let name = part.strip_suffix('s').filter(|_| number.is_some()).unwrap_or(part);
+        let number = number.and_then(|n| n.parse::<usize>().ok()).map(|n| format!(" {}", n + 1));
+        let space = if words.is_empty() { "" } else { ", " };
+        words += &format!("{space}{}{}", name.replace('_', " "), number.unwrap_or_default());
+    }
+    words
+}
+
 /// Something in which the two sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     place: Place,
-    /// Name of a knob, `queue`, or the place in the scenario with dots between its parts.
+    /// Name of a knob, `queue`, or the place in the scenario in words.
     pub name: String,
     /// What A and B say.
     pub values: [String; 2],
+}
+
+impl Difference {
+    /// Whether it is a rule of the kernel.
+    pub fn is_rule(&self) -> bool {
+        self.place == Place::Knob
+    }
 }
 
 impl Config {
@@ -131,7 +154,7 @@ fn compare(way: &mut Vec<String>, a: Option<&Value>, b: Option<&Value>, out: &mu
             };
             out.push(Difference {
                 place: Place::Scenario(way.clone()),
-                name: way.join("."),
+                name: place_in_words(way),
                 values: [text(a), text(b)],
             });
         }

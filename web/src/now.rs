@@ -56,7 +56,13 @@ pub fn sentence(scene: &Scene) -> String {
     if spinning > 0 {
         let crowded = scene.objects().iter().enumerate().max_by_key(|(_, o)| o.waiting());
         let name = crowded.and_then(|(i, _)| scene.topology().objects.get(i)).map_or("", |o| o.name.as_str());
-        text += &format!(" {}, most on {name}.", many(spinning, "CPU spins", "CPUs spin"));
+        let most = crowded.map_or(0, |(_, o)| usize::from(o.waiting()));
+        let whom = match (most, spinning) {
+            (1, 2..) => String::from("each for a lock of its own"),
+            (most, all) if most < all => format!("{} of them for {name}", words::grouped(most as u64)),
+            _ => format!("for {name}"),
+        };
+        text += &format!(" {}, {whom}.", many(spinning, "CPU spins", "CPUs spin"));
     }
     text
 }

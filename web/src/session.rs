@@ -175,7 +175,7 @@ impl Session {
             playing: RwSignal::new(false),
             selected: RwSignal::new(None),
             theme: RwSignal::new(read.view.theme),
-            from_now: RwSignal::new(true),
+            from_now: RwSignal::new(false),
             keys_on: RwSignal::new(true),
             awaits_mark: RwSignal::new(false),
             frame: RwSignal::new(Frame::default()),

@@ -24,7 +24,8 @@ pub struct QueueFile {
 pub const QUEUE_FILES: [QueueFile; 3] = [
     QueueFile {
         name: "nr_requests",
-        range: (1, 65_536),
+        // The kernel takes less for BLKDEV_MIN_RQ.
+        range: (4, 65_536),
         help: "Requests that a queue may hold: sched tags with a scheduler, driver tags with none (queue_requests_store, \
                blk_mq_update_nr_requests).",
     },

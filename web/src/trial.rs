@@ -8,8 +8,13 @@ use mqscope_core::scenario::Scenario;
 
 /// Events of the simulation that one run may take, about.
 const EVENTS: f64 = 200_000.0;
-/// What the seed of another run of A differs by.
+/// Runs of A with another seed each, by which is judged what chance does.
+const SEEDS: u64 = 4;
+/// What their seeds differ by.
 const OTHER_SEED: u64 = 0x9e37_79b9;
+/// A change matters if it is so many times as large as the largest that chance made, and by itself as large as this.
+const BEYOND_CHANCE: f64 = 2.0;
+const LEAST: f64 = 0.005;
 
 /// What a run has come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +48,8 @@ impl Figures {
 pub enum What {
     /// A as it is.
     AsItIs,
-    /// A with other chance.
-    Chance,
+    /// A with another seed, one of a few.
+    Chance(u64),
     /// B.
     Other,
     /// A with one difference as in B.
@@ -87,7 +92,8 @@ impl Trials {
         let share = (EVENTS / known.events.max(1) as f64).min(1.0);
         let length_ns = config.settled(base, Side::A).map_or(0, |s| s.duration_ns);
         let one = config.differences(Some(base)).into_iter().map(What::One);
-        let all = [What::AsItIs, What::Other, What::Chance].into_iter().chain(one);
+        let seeds = (1..=SEEDS).map(What::Chance);
+        let all = [What::AsItIs, What::Other].into_iter().chain(seeds).chain(one);
         Self {
             length_ns: ((length_ns as f64 * share) as u64).max(1),
             trials: all.map(|what| Trial { what, outcome: Outcome::Waiting }).collect(),
@@ -147,27 +153,35 @@ impl Trials {
     /// What is known so far, in a sentence or two.
     pub fn words(&self) -> String {
         let (done, all) = self.progress();
-        let mut said = format!("Each in the first {} of the run.", crate::words::span(self.length_ns as f64));
+        let said = format!("Each in the first {} of the run.", crate::words::span(self.length_ns as f64));
         if done < all {
             return format!("{done} of {all} runs are done. {said}");
         }
         let Some(own) = self.figures(&What::AsItIs) else { return said };
-        let chance = self.figures(&What::Chance).map_or(0.0, |f| f.distance(&own));
-        let matter = self.ranked().iter().filter(|t| self.matters(t, chance)).count();
-        let of = all - HELPERS;
-        said += &match matter {
-            0 => format!(" None of the {of} alone changes IOPS or latency by more than another seed does."),
-            1 => format!(" 1 of the {of} alone changes IOPS or latency by more than another seed does."),
-            n => format!(" {n} of the {of} alone change IOPS or latency by more than another seed does."),
+        let chance = self.chance().map_or(0.0, |f| f.distance(&own));
+        let ranked = self.ranked();
+        let matters = |trial: &Trial| match trial.outcome {
+            Outcome::Ran(figures) => figures.distance(&own) > LEAST.max(chance * BEYOND_CHANCE),
+            _ => false,
         };
-        said + " Together they can do more or less than each alone."
+        let matter = ranked.iter().filter(|trial| matters(trial)).count();
+        let (count, verb) = match matter {
+            0 => (String::from("None"), "changes"),
+            1 => (String::from("1"), "changes"),
+            n => (n.to_string(), "change"),
+        };
+        said + &format!(
+            " {count} of the {} alone {verb} IOPS or latency by half a per cent and twice as much as {SEEDS} other seeds do. \
+             Together they can do more or less than each alone, and two can have the same effect.",
+            ranked.len()
+        )
     }
 
-    fn matters(&self, trial: &Trial, chance: f64) -> bool {
-        match (trial.outcome, self.figures(&What::AsItIs)) {
-            (Outcome::Ran(figures), Some(own)) => figures.distance(&own) > chance,
-            _ => false,
-        }
+    /// The figures of the seed that changes most.
+    pub fn chance(&self) -> Option<Figures> {
+        let own = self.figures(&What::AsItIs)?;
+        let seeds = (1..=SEEDS).map(|n| self.figures(&What::Chance(n))).collect::<Option<Vec<_>>>()?;
+        seeds.into_iter().max_by(|a, b| a.distance(&own).total_cmp(&b.distance(&own)))
     }
 
     /// Whether two runs are the same in every number that is kept.
@@ -176,15 +190,12 @@ impl Trials {
     }
 }
 
-/// Trials that are no difference.
-const HELPERS: usize = 3;
-
 fn scenario(config: &Config, base: &Scenario, what: &What) -> Option<Scenario> {
     match what {
         What::AsItIs => config.settled(base, Side::A),
-        What::Chance => {
+        What::Chance(number) => {
             let own = config.settled(base, Side::A)?;
-            Some(Scenario { seed: own.seed ^ OTHER_SEED, ..own })
+            Some(Scenario { seed: own.seed ^ (OTHER_SEED * number), ..own })
         }
         What::Other => config.settled(base, Side::B),
         What::One(difference) => config.with_one(base, difference),

@@ -232,16 +232,19 @@ fn sum(pairs: &[Pair], complete: bool) -> String {
     let faster = pairs.iter().filter(|p| p.difference_ns() < 0).count();
     let slower = pairs.iter().filter(|p| p.difference_ns() > 0).count();
     let mean = pairs.iter().map(|p| p.difference_ns() as f64).sum::<f64>() / pairs.len() as f64;
-    let way = if mean > 0.0 { "more" } else { "less" };
+    let takes = match (mean.abs() < 0.5, mean > 0.0) {
+        (true, _) => String::from("as long in both"),
+        (_, true) => format!("{} more in B", words::span(mean)),
+        (_, false) => format!("{} less in B", words::span(-mean)),
+    };
     format!(
-        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average such an I/O takes {} {way} \
-         in B. This is a mean over pairs, the same I/O in both from the start on (the first {} at most); the means under Numbers \
+        "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average such an I/O takes \
+         {takes}. This is a mean over pairs, the same I/O in both from the start on (the first {} at most); the means under Numbers \
          are over all I/Os of each run after the warm-up.",
         words::grouped(pairs.len() as u64),
         if complete { "" } else { " so far" },
         words::grouped(slower as u64),
         words::grouped(faster as u64),
-        words::span(mean.abs()),
         words::grouped(PAIRS_MAX as u64)
     )
 }

@@ -142,6 +142,12 @@ pub fn exact_span(ns: u64) -> String {
     }
 }
 
+/// A text with a capital letter at its head.
+pub fn sentence_case(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use crate::device::{Preset, Spec, preset};
 use crate::host::machine;
 use crate::kernel;
 use crate::scenario::{DeviceConfig, Scenario};
+use crate::sched;
 use crate::topology::{Queue, Topology};
 use std::fmt::Write as _;
 
@@ -81,15 +82,21 @@ fn hardware(out: &mut String, config: &DeviceConfig, queue: &Queue, preset: &Pre
 /// What stands under `/sys/block`, the scheduler first.
 fn attributes(out: &mut String, config: &DeviceConfig, queue: &Queue, preset: &Preset) {
     let block = format!("/sys/block/{}", word(&config.name.replace('/', "!")));
+    let teaching = sched::row(&queue.scheduler).is_some_and(|row| row.help.contains(sched::NOT_IN_LINUX));
+    if teaching {
+        _ = writeln!(out, "# The scheduler {} is for teaching: no kernel has it.", queue.scheduler);
+    }
     let mut set =
         |name: &str, value: &dyn std::fmt::Display| _ = writeln!(out, "echo {value} > {block}/{name}");
-    set("queue/scheduler", &queue.scheduler);
+    if !teaching {
+        set("queue/scheduler", &queue.scheduler);
+    }
     // Without a scheduler they are null_blk's hw_queue_depth already.
     let done = matches!(preset.spec, Spec::Null { .. }) && queue.scheduler == "none";
     if let Some(nr_requests) = config.nr_requests.filter(|_| !done) {
         set("queue/nr_requests", &nr_requests);
     }
-    for (name, value) in &config.iosched {
+    for (name, value) in config.iosched.iter().filter(|_| !teaching) {
         set(&format!("queue/iosched/{}", word(name)), value);
     }
     set("queue/nomerges", &config.nomerges);

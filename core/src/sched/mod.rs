@@ -415,13 +415,16 @@ macro_rules! schedulers {
     };
 }
 
+/// What the help of a scheduler says that no kernel has.
+pub const NOT_IN_LINUX: &str = "not in Linux";
+
 schedulers! {
     mq_deadline "mq-deadline" Mq false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
     kyber "kyber" Mq true elevator_kyber "throttles each kind of request to the depth at which latencies keep their targets";
     bfq "bfq" Mq false elevator_bfq "gives each process the disk for a budget of sectors, by weight, and idles for those that come back";
     noop "noop" Legacy false ctx_insert "first in, first out, but joins what is contiguous";
     deadline "deadline" Legacy false elevator_deadline "sorts by sector in batches, and lets nothing wait beyond its deadline";
-    shortest "shortest" Mq false elevator_deadline "for teaching, not in Linux: the smallest request goes first, unless one has waited too long";
+    shortest "shortest" Mq false elevator_deadline "is for teaching, not in Linux: the smallest request goes first, unless one has waited too long";
 }
 
 /// The scheduler of this name.

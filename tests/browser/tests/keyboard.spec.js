@@ -111,6 +111,6 @@ test('l takes the slowest request, and where most of its time went is said at on
   await openPaused(page, '#t=5ms&paused=1');
   await page.keyboard.press('l');
   await expect(page.locator('#inspector-title')).toHaveText(/Request \d+/);
-  await expect(page.locator('#inspector')).toContainText(/Longest: [\d.]+\s(ns|µs|ms) of/);
+  await expect(page.locator('#inspector')).toContainText(/Longest step: [\d.]+\s(ns|µs|ms) of/);
   await expect(page.locator('#inspector')).toBeInViewport();
 });

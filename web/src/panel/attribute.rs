@@ -26,6 +26,8 @@ pub(super) fn scheduler(session: Session) -> String {
 
 /// The command that writes `value` to a file of the first disk below `/sys/block`.
 pub(super) fn command(session: Session, file: &str, value: &str) -> String {
+    session.beat.track();
+    session.side.track();
     let disk =
         session.with_player(|p| p.topology().queues.first().map(|q| q.name.replace('/', "!"))).flatten();
     disk.filter(|_| !value.is_empty())

@@ -60,8 +60,9 @@ fn Card(side: Side) -> impl IntoView {
     });
     // What makes the difference is found out further down.
     let known = Memo::new(move |_| {
-        let finished = |n: &Option<Arc<Numbers>>| n.as_ref().is_some_and(|n| n.finished);
-        side == Side::B && finished(&numbers.read()) && finished(&other.read())
+        let some =
+            |n: &Option<Arc<Numbers>>| n.as_ref().is_some_and(|n| n.finished && n.report.total.ios > 0);
+        side == Side::B && some(&numbers.read()) && some(&other.read()) && !session.differences().is_empty()
     });
     let ask = act(move || {
         session.try_differences();
@@ -94,7 +95,8 @@ fn Card(side: Side) -> impl IntoView {
     let foot = text(move || {
         let mut said = match none() {
             true => String::from(
-                "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
+                "No I/O came to its end in the measured part of the run, which begins after the warm-up; a longer run would \
+                 show some, if the job goes on so long.",
             ),
             false => {
                 let own = numbers.read();
@@ -106,13 +108,17 @@ fn Card(side: Side) -> impl IntoView {
         };
         numbers.with(|n| {
             for warning in n.iter().flat_map(|n| &n.report.warnings) {
-                said += &format!(" {warning}.");
+                said += &format!(" {}.", words::sentence_case(warning));
             }
         });
         said.trim_start().into()
     });
     let say = move |f: fn(&Report) -> f64, say: Say| {
-        text(move || numbers.read().as_ref().map_or_else(|| String::from("–"), |n| say(f(&n.report))))
+        // Of no I/O there is nothing to say.
+        let any = |n: &&Arc<Numbers>| n.report.total.ios > 0 || !n.finished;
+        text(move || {
+            numbers.read().as_ref().filter(any).map_or_else(|| String::from("–"), |n| say(f(&n.report)))
+        })
     };
     let done = state(move || numbers.read().as_ref().is_some_and(|n| n.finished));
     let share = text(move || format!("scaleX({:.3})", numbers.read().as_ref().map_or(0.0, |n| n.share)));

@@ -3,6 +3,7 @@
 use super::control::{Button, act, state, text};
 use super::knob::{parts_of, title};
 use super::table::{Cell, Row, Rows};
+use crate::difference::Difference;
 use crate::session::Session;
 use crate::trial::{Figures, Outcome, Trial, Trials, What};
 use crate::words;
@@ -11,7 +12,7 @@ use leptos::prelude::*;
 use mqscope_core::kernel::ROWS;
 
 const HEAD: &str = "<tr><th scope=col>Rule</th><th scope=col>A</th><th scope=col>B</th></tr>";
-const TRIED: &str = "<tr><th scope=col>Alone as in B</th><th scope=col>A</th><th scope=col>B</th>\
+const TRIED: &str = "<tr><th scope=col>Alone as in B</th>\
     <th scope=col class=num>IOPS</th><th scope=col class=num>Latency</th><th scope=col class=num>CPU per I/O</th></tr>";
 
 /// The list, and the button that tries them.
@@ -32,10 +33,7 @@ pub(super) fn Differ() -> impl IntoView {
     let rows = Signal::derive(move || {
         session.trials.with(|trials| match trials {
             Some(trials) => tried(trials),
-            None => all.with(|all| {
-                let row = |d: &crate::difference::Difference| Row::by_content(named(&d.name, &d.values));
-                all.iter().map(row).collect()
-            }),
+            None => all.with(|all| all.iter().map(|d| Row::by_content(named(d))).collect()),
         })
     });
     let note = text(move || {
@@ -74,28 +72,40 @@ pub(super) fn Differ() -> impl IntoView {
     }
 }
 
+/// The knob of a difference, if it is about one: what it does.
+fn help(name: &str) -> &'static str {
+    ROWS[0].knobs.list().into_iter().find(|k| k.name == name).map_or("", |k| k.help)
+}
+
 /// A difference by its name and values.
-fn named(name: &str, [a, b]: &[String; 2]) -> Vec<Cell> {
-    let help = ROWS[0].knobs.list().into_iter().find(|k| k.name == name).map_or("", |k| k.help);
-    let head = Cell { help, ..Cell::head(title(name)) };
+fn named(difference: &Difference) -> Vec<Cell> {
+    let [a, b] = &difference.values;
+    let head = Cell { help: help(&difference.name), ..Cell::head(title(&difference.name)) };
     vec![head, Cell::words(a.replace('-', " ")), Cell::words(b.replace('-', " "))]
 }
 
 /// What trials say so far: all together and chance alone, then those that matter most.
 fn tried(trials: &Trials) -> Vec<Row> {
     let own = trials.figures(&What::AsItIs);
-    let whole =
-        [(What::Other, "All of them: B"), (What::Chance, "None, another seed")].map(|(what, name)| {
-            let mut cells = vec![Cell::head(name), Cell::default(), Cell::default()];
-            cells.extend(changes(own, trials.figures(&what)));
-            Row::by_content(cells)
-        });
+    let whole = [
+        ("All of them: B", trials.figures(&What::Other)),
+        ("None of them: the seed that changes most", trials.chance()),
+    ];
+    let whole = whole.map(|(name, figures)| {
+        let mut cells = vec![Cell::head(name)];
+        cells.extend(changes(own, figures));
+        Row::by_content(cells)
+    });
     let one = |trial: &&Trial| {
         let What::One(difference) = &trial.what else { return None };
-        let mut cells = named(&difference.name, &difference.values);
-        if matches!(trial.outcome, Outcome::Ran(_)) && !trials.same(trial) {
-            cells[0].note = parts_of(cells[0].help).0;
-        }
+        let [a, b] = &difference.values;
+        let about = match trial.outcome {
+            Outcome::Ran(_) if !difference.is_rule() => String::from("No rule of the kernel."),
+            Outcome::Ran(_) if !trials.same(trial) => parts_of(help(&difference.name)).0,
+            _ => String::new(),
+        };
+        let note = format!("{} → {}. {about}", a.replace('-', " "), b.replace('-', " "));
+        let mut cells = vec![Cell { note, ..Cell::head(title(&difference.name)) }];
         cells.extend(match trial.outcome {
             Outcome::Waiting => only("to be run"),
             Outcome::Impossible => only("cannot be alone"),
@@ -142,16 +152,18 @@ mod tests {
         config.policies[1].start.set_knob("plug_max_multi", "5");
         let mut trials = Trials::new(&config, &preset.base, &Report::default());
         let before = tried(&trials);
-        assert!(before.iter().all(|row| row.cells[3].text == "to be run"));
+        assert!(before.iter().all(|row| row.cells[1].text == "to be run"));
         while trials.give(&config, &preset.base).is_some() {}
-        for (number, iops) in [(0, 100.0), (1, 50.0), (3, 100.0), (4, 130.0)] {
+        // A, B, the seeds, then the differences.
+        for (number, iops) in [(0, 100.0), (1, 50.0), (6, 100.0), (7, 130.0)] {
             trials.take(number, Some(&numbers(iops)));
         }
         let rows = tried(&trials);
-        let said: Vec<_> = rows.iter().map(|row| row.cells[3].text.as_str()).collect();
+        let said: Vec<_> = rows.iter().map(|row| row.cells[1].text.as_str()).collect();
         assert_eq!(said[1..3], ["to be run", "+30\u{202f}%"], "{said:?}");
         assert_eq!(said[3], "no change");
         assert!(said[4..].iter().all(|s| *s == "to be run"));
-        assert!(rows[2].cells[0].help.contains("blk_"), "the rule explains itself");
+        let note = &rows[2].cells[0].note;
+        assert!(note.contains("→") && note.len() > 40, "the rule explains itself: {note}");
     }
 }

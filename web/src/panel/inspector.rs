@@ -82,7 +82,10 @@ const NONE_YET: &str = "Click one on the stage, or take the slowest, to see wher
 const GONE: &str = "This request is not under way here: it has not come yet, or it finished long ago. Move the playhead, \
                     or take the next one.";
 
-/// What it is, its phases, and its longest wait.
+/// Share of the bar from which on a phase has its name in it.
+const NAMED: f64 = 0.15;
+
+/// What it is, its phases, and its longest step.
 fn summary(shown: Shown) -> AnyView {
     let total = shown.phases.iter().map(|(_, ns)| ns).sum::<u64>().max(1) as f64;
     let phases: String = shown
@@ -91,10 +94,10 @@ fn summary(shown: Shown) -> AnyView {
         .filter(|(_, ns)| *ns > 0)
         .map(|(name, ns)| {
             let grow = (*ns as f64 / total).max(0.02);
-            format!(
-                "<span class=\"phase {}\" style=\"flex-grow:{grow:.4}\">{name}</span>",
-                name.to_lowercase()
-            )
+            // A name that would be cut off says nothing.
+            let shown = if grow < NAMED { "" } else { *name };
+            let class = name.to_lowercase().replace(' ', "-");
+            format!("<span class=\"phase {class}\" style=\"flex-grow:{grow:.4}\">{shown}</span>")
         })
         .collect();
     view! {
@@ -121,7 +124,7 @@ fn longest(lines: &[StoryLine]) -> String {
     let Some(most) = lines.iter().max_by_key(|l| l.for_ns).filter(|l| l.for_ns > 0) else {
         return String::from("It has just begun.");
     };
-    let mut said = say("Longest", most);
+    let mut said = say("Longest step", most);
     let waits = lines.iter().filter(|l| l.kind == StoryKind::Wait && l.for_ns > total / WORTH);
     if let Some(wait) = waits.max_by_key(|l| l.for_ns).filter(|_| most.kind != StoryKind::Wait) {
         said += &format!(" {}", say("Longest wait", wait));
@@ -199,6 +202,12 @@ fn show(r: &Request, scene: &crate::scene::Scene, now: u64) -> Shown {
     if letters.d != NEVER {
         phases.push(("D2C", step(letters.d, letters.c)));
     }
+    if letters.c != NEVER {
+        // Until the application takes note.
+        let over = matches!(r.spot, crate::scene::Spot::Done(_));
+        let end = r.steps().last().filter(|_| over).map_or(now, |s| s.at_ns);
+        phases.push(("after C", end.saturating_sub(letters.c)));
+    }
     let mut facts = vec![
         ("bio", if r.bios > 1 { format!("{} and {} merged", r.bio, r.bios - 1) } else { r.bio.to_string() }),
         ("submitted on", format!("CPU {}", r.cpu)),
@@ -247,7 +256,11 @@ mod tests {
         let said = longest(&[short.clone(), device.clone()]);
         assert_eq!(
             said,
-            format!("Longest: {} of {} (100\u{202f}%). On die 3.", words::span(700.0), words::span(702.0))
+            format!(
+                "Longest step: {} of {} (100\u{202f}%). On die 3.",
+                words::span(700.0),
+                words::span(702.0)
+            )
         );
         let said = longest(&[device, short.clone(), long.clone()]);
         assert!(said.contains("(70\u{202f}%). On die 3. Longest wait: "), "{said}");

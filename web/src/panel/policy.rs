@@ -66,8 +66,8 @@ pub fn PolicyPanel() -> impl IntoView {
             </div>
             <fieldset class="segmented">
                 <legend>"Kernel and knobs change"</legend>
-                {when(true, "when-now", "from the playhead")}
                 {when(false, "when-start", "from the start")}
+                {when(true, "when-now", "from the playhead")}
             </fieldset>
             <Kernel rules />
             <Knob
@@ -149,7 +149,11 @@ fn Depth() -> impl IntoView {
         <Setting
             id="depth".into()
             label="Queue depth".into()
-            help=text(|| "Commands a disk takes at once; for both policies.".into())
+            help=text(move || {
+                let words = "Commands a disk takes at once; for both policies.";
+                let unread = " Not read here: only SCSI disks have it; of others nr_requests is the limit.";
+                format!("{words}{}", if scsi.get() { "" } else { unread })
+            })
             command=text(move || match scsi.get() {
                 true => command(session, "device/queue_depth", &shown.read()),
                 false => String::new(),

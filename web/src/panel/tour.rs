@@ -36,8 +36,8 @@ const STOPS: [Stop; 5] = [
     Stop {
         at: "#policy",
         title: "Change the rules while it runs",
-        text: "Move the kernel time machine, or set one knob. From the playhead on the run goes another way; the past stays. \
-               Each knob names its kernel function and its versions.",
+        text: "Move the kernel time machine, or set one knob: the same load runs under the new rules, and the playhead stays. \
+               From the playhead on, the past stays too. Each knob names its kernel function, its file and its versions.",
     },
     Stop {
         at: "#inspector",

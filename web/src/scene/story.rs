@@ -366,6 +366,14 @@ impl Scene {
             Stage::Channel => (StoryKind::Device, format!("Its page crosses channel {unit}")),
             Stage::WriteBack => (StoryKind::Device, String::from("In the adapter's battery-backed cache")),
             Stage::WriteBuffer => (StoryKind::Device, String::from("In the write buffer")),
+            // What a read sends first is its command alone.
+            Stage::Link
+                if request.extent.op == Op::Read
+                    && request.spans().len() > 1
+                    && request.spans().iter().all(|s| s.start_ns >= stage.start_ns) =>
+            {
+                (StoryKind::Device, String::from("Its command crosses the link from the host"))
+            }
             Stage::Link => {
                 let way = if request.extent.op == Op::Write { "from" } else { "to" };
                 (StoryKind::Device, format!("Its data cross the link {way} the host"))

@@ -238,7 +238,16 @@ impl Session {
     pub fn set_sysfs(&self, edit: impl FnOnce(&mut Sysfs)) {
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let mut config = self.config.get_untracked();
-        edit(&mut config.policies[side.index()].sysfs);
+        let sysfs = &mut config.policies[side.index()].sysfs;
+        edit(sysfs);
+        // What the disks have anyhow is no setting.
+        let own = self.with_local(|l| {
+            let devices = l.base.as_ref().map_or(&[][..], |base| &base.devices);
+            !devices.is_empty() && devices.iter().all(|d| Some(&d.scheduler) == sysfs.scheduler.as_ref())
+        });
+        if own == Some(true) {
+            sysfs.scheduler = None;
+        }
         if let Some(problem) = self.problem(&config, side) {
             return self.refuse(problem);
         }

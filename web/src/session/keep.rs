@@ -5,8 +5,10 @@ use crate::config::{BOOKMARKS_MAX, Side, add_bookmark};
 use crate::draw::palette::Palette;
 use crate::draw::stage::Stage;
 use crate::draw::svg::Svg;
+use crate::player::Player;
 use leptos::prelude::*;
 use mqscope_core::report::{PERCENTILES, Report};
+use mqscope_core::scenario::Scenario;
 
 /// Size of the picture as SVG.
 const SVG_SIZE: (f32, f32) = (1_200.0, 620.0);
@@ -46,8 +48,22 @@ impl Session {
 
     /// The settings of the policy on the stage as the shell commands that would make them on a real machine.
     pub fn shell(&self) -> String {
-        self.with_player(|p| mqscope_core::format::sysfs::commands(p.scenario(), p.topology()))
-            .unwrap_or_default()
+        let side = self.side.get_untracked();
+        let (title, changes) =
+            self.config.with_untracked(|c| (c.label(side), c.policy(side).changes.clone()));
+        let commands = |p: &Player| {
+            let scenario = Scenario { title, ..p.scenario().clone() };
+            mqscope_core::format::sysfs::commands(&scenario, p.topology())
+        };
+        let mut text = self.with_player(commands).unwrap_or_default();
+        for change in changes {
+            text += &format!(
+                "# From {} on the run has the rules of {}: part of the kernel's code, which no command changes.\n",
+                crate::words::moment(change.at_ns),
+                change.rules.label()
+            );
+        }
+        text
     }
 
     /// Takes over a file that [`Session::file`] wrote; what it is instead is said in words.
