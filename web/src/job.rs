@@ -76,7 +76,11 @@ fn dbench(text: &str, preset: &Preset) -> Reading {
 fn fio(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &Preset) -> Reading {
     let cpus = host::machine(machine).map_or(0, |m| m.cpus().into());
     let context = fio::Context { variables: answers.clone(), cpus, ..fio::Context::default() };
-    let parsed = fio::parse(text.as_bytes(), &context);
+    let mut parsed = fio::parse(text.as_bytes(), &context);
+    if parsed.is_ok() {
+        parsed.diagnostics.extend(strangers(&parsed, preset));
+        parsed.diagnostics.sort_by_key(|d| d.line);
+    }
     let base = parsed.is_ok().then(|| {
         let mut disks = disks(&parsed.files, preset);
         let mut jobs = parsed.jobs;
@@ -93,6 +97,29 @@ fn fio(text: &str, answers: &BTreeMap<String, String>, machine: &str, preset: &P
         preset.scenario(disks, Workload::Jobs(jobs))
     });
     Reading { findings: parsed.diagnostics, asks: parsed.asks, base }
+}
+
+/// A warning for each device that the scenario does not have: what there is instead.
+fn strangers(parsed: &fio::Parsed, preset: &Preset) -> Vec<Diagnostic> {
+    let known: Vec<&str> = preset.base.devices.iter().map(|d| d.name.as_str()).collect();
+    let made = disks(&parsed.files, preset);
+    let named = parsed.files.iter().zip(&parsed.places).zip(&made);
+    let warning = |((file, at), disk): ((&String, &(u32, u32)), &DeviceConfig)| {
+        let name = file.strip_prefix("/dev/")?;
+        let instead = match (known.contains(&name), name == disk.name) {
+            (true, _) => return None,
+            (_, true) => format!("one like {} is made", known[0]),
+            _ => format!("{} is used instead", disk.name),
+        };
+        let message = format!(
+            "The scenario has no disk '{name}', only {}: {instead} ({}).",
+            known.join(", "),
+            disk.model
+        );
+        let remedy = "Name one of those, or choose what the disks are under Device below.";
+        Some(Diagnostic::warning(at.0, at.1, message, remedy))
+    };
+    named.filter_map(warning).collect()
 }
 
 /// One disk for each that the job names: the preset's of that name, or another one like its first.
@@ -273,6 +300,32 @@ mod tests {
         let answers = BTreeMap::from([(String::from("DEPTH"), String::from("8"))]);
         let base = read(text, &answers, "small", preset::first()).base.expect("answered");
         assert!(matches!(&base.workload, Workload::Jobs(jobs) if jobs[0].iodepth == 8));
+    }
+
+    #[test]
+    fn a_disk_that_is_not_there_is_told_with_its_line_and_what_is_used() {
+        let known = &preset::first().base.devices[0];
+        let told = |file: &str| {
+            let reading = read_plain(&format!("[a]\nrw=randread\ndirect=1\nfilename={file}\n"));
+            let disk = reading.base.expect("it runs").devices[0].clone();
+            let found = reading.findings.iter().find(|f| f.message.contains("has no disk")).cloned();
+            (found.map(|f| (f.line, f.to_string())), disk)
+        };
+        let (found, disk) = told("/dev/sdz");
+        let (line, text) = found.expect("a warning");
+        assert!(line == 4 && text.contains("'sdz'") && text.contains("Name one of those"), "{text}");
+        assert!(text.contains(&format!("one like {} is made", known.name)), "{text}");
+        assert_eq!((disk.name.as_str(), &disk.model), ("sdz", &known.model));
+        let (found, disk) = told("/dev/mapper/vg");
+        assert!(found.expect("a warning").1.contains(&format!("{} is used instead", known.name)));
+        assert_eq!(disk.name, known.name);
+        assert_eq!(told(&format!("/dev/{}", known.name)).0, None);
+        assert_eq!(told("/mnt/file").0, None, "a file lies on the first disk");
+        for preset in preset::all() {
+            let said = read(&preset.job, &BTreeMap::new(), "small", preset).findings;
+            let none = said.iter().all(|f| !f.message.contains("has no disk"));
+            assert!(none, "{}: {said:?}", preset.name);
+        }
     }
 
     #[test]

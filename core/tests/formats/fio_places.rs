@@ -66,6 +66,10 @@ fn fixed_disks_are_matched_by_name_and_then_in_order() {
     let files: Vec<_> = parsed.jobs.iter().map(|job| job.files.clone()).collect();
     assert_eq!(files, [[1], [0], [2]]);
     assert_eq!(parsed.files, ["/dev/sdz", "/dev/sdb", "sdc"]);
+    // What is not there is told with its line, and what is used instead; a file lies on any disk.
+    let warned = &parsed.diagnostics[0];
+    assert_eq!((parsed.diagnostics.len(), warned.line), (1, 6));
+    assert_some(&messages(&parsed), &["no disk '/dev/sdz' here, only sda, sdb, sdc: sda is used instead"]);
     let one = parse(text.as_bytes(), &context(&["sdb"]));
     assert!(one.jobs.iter().all(|job| job.files == [0]));
     assert_some(&messages(&one), &["'/dev/sdz' shares the disk sdb with '/dev/sdb'"]);

@@ -53,6 +53,7 @@ pub(super) fn finish(draft: &Draft, section: &Section, phase: u32, findings: &mu
         spec,
         at: section.at,
         filename: draft.filename.as_ref().map(|set| set.value.clone()),
+        filename_at: draft.filename.as_ref().map_or(section.at, |set| set.at),
         directory: draft.directory.as_ref().map(|set| set.value.clone()),
         filename_format: draft.filename_format.as_ref().map(|set| set.value.clone()),
         file_bytes,

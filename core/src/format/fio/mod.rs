@@ -89,6 +89,9 @@ pub struct Parsed {
     /// has several files in one. [`JobSpec::files`] are indices into this. With [`Context::disks`] it has one
     /// entry for each of those, empty where the text does not use it.
     pub files: Vec<String>,
+    /// Line and column, from 1, at which each of the disks that the text names is named first; as long as `files` where
+    /// [`Context::disks`] is empty.
+    pub places: Vec<(u32, u32)>,
     /// Errors and warnings, in line order.
     pub diagnostics: Vec<Diagnostic>,
     /// Variables that need a value; each is an error as well.
@@ -119,9 +122,10 @@ pub fn parse(text: &[u8], context: &Context) -> Parsed {
         vec![ini::read(&text, &mut variables, &mut findings)]
     };
     let mut accepted = Vec::new();
-    let (jobs, files) = build(&runs, context, &mut findings, &mut accepted);
+    let (jobs, files, places) = build(&runs, context, &mut findings, &mut accepted);
+    let places = places.into_iter().map(|at| (at.line, at.column)).collect();
     let jobs = if findings.any_error() { Vec::new() } else { jobs };
-    Parsed { jobs, files, diagnostics: findings.into_vec(), asks: variables.into_asks(), accepted }
+    Parsed { jobs, files, places, diagnostics: findings.into_vec(), asks: variables.into_asks(), accepted }
 }
 
 /// Applies inheritance, phases and limits over all runs.
@@ -130,7 +134,7 @@ fn build(
     context: &Context,
     findings: &mut Findings,
     accepted: &mut Vec<Accepted>,
-) -> (Vec<JobSpec>, Vec<String>) {
+) -> (Vec<JobSpec>, Vec<String>, Vec<source::At>) {
     let mut plans = Vec::new();
     let (mut phase, mut run_phase) = (0, 0);
     for (number, run) in runs.iter().enumerate() {
@@ -171,7 +175,7 @@ fn build(
     }
     if findings.any_error() {
         // Values are missing, so anything said about processes and files would be about another job.
-        return (Vec::new(), Vec::new());
+        return (Vec::new(), Vec::new(), Vec::new());
     }
     job::limit_processes(&mut plans, findings);
     place::on_disks(plans, context, findings)

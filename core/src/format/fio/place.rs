@@ -13,6 +13,8 @@ pub(super) struct Plan {
     pub(super) spec: JobSpec,
     pub(super) at: At,
     pub(super) filename: Option<String>,
+    /// Where the text says so; the section where it does not.
+    pub(super) filename_at: At,
     pub(super) directory: Option<String>,
     pub(super) filename_format: Option<String>,
     pub(super) file_bytes: Option<u64>,
@@ -36,6 +38,8 @@ struct Disk {
     device: bool,
     /// Distinct files with their lengths, as far as they are known.
     files: Vec<(String, Option<u64>)>,
+    /// Where the text names it first.
+    at: At,
 }
 
 impl Disk {
@@ -127,12 +131,12 @@ impl Plan {
     }
 }
 
-/// Gives every job its disks and every file its place. Returns the jobs and the disks' names.
+/// Gives every job its disks and every file its place. Returns the jobs, the disks' names, and where they are named first.
 pub(super) fn on_disks(
     plans: Vec<Plan>,
     context: &Context,
     findings: &mut Findings,
-) -> (Vec<JobSpec>, Vec<String>) {
+) -> (Vec<JobSpec>, Vec<String>, Vec<At>) {
     let mut disks: Vec<Disk> = Vec::new();
     let mut any_own: Vec<bool> = Vec::new();
     let all: Vec<Vec<File>> = plans.iter().map(|plan| plan.files(context)).collect();
@@ -142,10 +146,15 @@ pub(super) fn on_disks(
             if index == DEVICES_MAX {
                 let message = format!("The job needs more than {DEVICES_MAX} disks.");
                 findings.add(Diagnostic::error(plan.at.line, plan.at.column, message, "Name fewer files."));
-                return (Vec::new(), Vec::new());
+                return (Vec::new(), Vec::new(), Vec::new());
             }
             if index == disks.len() {
-                disks.push(Disk { key: file.key.clone(), device: file.device, files: Vec::new() });
+                disks.push(Disk {
+                    key: file.key.clone(),
+                    device: file.device,
+                    files: Vec::new(),
+                    at: plan.filename_at,
+                });
                 any_own.push(false);
             }
             any_own[index] |= file.own;
@@ -165,7 +174,8 @@ pub(super) fn on_disks(
         .into_iter()
         .zip(&all)
         .map(|(plan, files)| job(plan, files, &disks, &numbers, context, findings));
-    (jobs.collect(), names)
+    let places = disks.iter().map(|disk| disk.at).collect();
+    (jobs.collect(), names, places)
 }
 
 /// Which disk of the scenario each disk of the text is, and what the text calls each disk of the scenario.
@@ -188,6 +198,16 @@ fn number(
     for index in 0..disks.len() {
         let free = || (0..fixed).find(|n| !numbers.contains(&Some(*n)));
         let to = numbers[index].or_else(free).unwrap_or(fixed - 1);
+        if disks[index].device && numbers[index].is_none() {
+            let message = format!(
+                "There is no disk '{}' here, only {}: {} is used instead.",
+                quote(&disks[index].key),
+                context.disks[..fixed].join(", "),
+                context.disks[to]
+            );
+            let at = disks[index].at;
+            findings.add(Diagnostic::warning(at.line, at.column, message, "Name one of those."));
+        }
         if !called[to].is_empty() {
             let message = format!(
                 "'{}' shares the disk {} with '{}'.",
