@@ -1,4 +1,4 @@
-import { test, expect, card, clock, openPaused } from './page.js';
+import { test, expect, button, card, clock, open, openPaused, pauseButton } from './page.js';
 
 test('another kernel from the start: the run begins anew', async ({ page }) => {
   await openPaused(page);
@@ -53,6 +53,44 @@ test('undo returns to the run before the change, at the moment of the change', a
   await expect(page.locator('.card').first()).not.toContainText('Changed once on the way');
   await expect(clock(page)).toHaveText(at);
   await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
+});
+
+test('a kernel slider swept while time runs is one change and one step back', async ({ page }) => {
+  await open(page, '#preset=nvme-doorbell&t=2ms&speed=100us');
+  const kernel = page.getByRole('combobox', { name: 'Kernel', exact: true });
+  const first = await kernel.inputValue();
+  const machine = page.getByRole('slider', { name: /Kernel time machine/ });
+  await machine.focus();
+  for (let n = 0; n < 3; n++) await machine.press('ArrowRight');
+  const at = Number(await machine.inputValue());
+  await pauseButton(page).click();
+  await expect(page.locator('.timeline .mark-change')).toHaveCount(1);
+  await expect(card(page, 'A')).toBeChecked();
+  await expect(page.locator('.card').first()).toContainText('Changed once on the way, at');
+  await button(page, 'Undo').click();
+  await expect(page.locator('.timeline .mark-change')).toHaveCount(0);
+  await expect(kernel).toHaveValue(first);
+  expect(Number(await machine.inputValue())).toBe(at - 3);
+  await expect(button(page, 'Undo')).toHaveCount(0);
+});
+
+test('a run that is changed on the way says that its numbers are mixed, and gives those of its parts', async ({ page }) => {
+  await openPaused(page, '#preset=nvme-doorbell&t=10ms&paused=1');
+  await page.getByRole('combobox', { name: 'Kernel', exact: true }).selectOption('4.14');
+  const own = page.locator('.card').first();
+  await expect(own.locator('.unit')).toHaveText('IOPS, parts mixed');
+  await expect(own.locator('.card-foot')).toContainText(/before .* IOPS, mean latency .*; since then .* IOPS, mean/, { timeout: 30_000 });
+  // What is half of one policy is not compared with another.
+  await expect(page.locator('.card').last().locator('.against')).toBeEmpty();
+});
+
+test('a change at the end of the run is made from the start, and said so', async ({ page }) => {
+  await openPaused(page, '#preset=plug-merge');
+  await button(page, 'To the end').click();
+  await page.getByRole('combobox', { name: 'Kernel', exact: true }).selectOption('5.4');
+  await expect(page.locator('.notice')).toContainText('made from the start');
+  await expect(page.locator('.timeline .mark-change')).toHaveCount(0);
+  await expect(page.locator('.card').first()).not.toContainText('Changed');
 });
 
 test('going back in the browser returns to the scenario before', async ({ page }) => {

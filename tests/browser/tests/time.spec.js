@@ -42,6 +42,31 @@ test('the playhead goes to the start, to the end and in between', async ({ page 
   await expect(clock(page)).toHaveText(/^(49\.999|50\.000)/, { timeout: 30_000 });
 });
 
+test('the next mark is waited for while the run is explored: marks end only where the run does', async ({ page }) => {
+  await openPaused(page, '#preset=deadline-lock&duration=8ms&t=0&paused=1');
+  const status = async () => (await page.getByRole('status').allInnerTexts()).join(' ');
+  await expect
+    .poll(
+      async () => {
+        for (let n = 0; n < 25; n++) await page.keyboard.press(']');
+        return status();
+      },
+      { timeout: 45_000, intervals: [0] },
+    )
+    .toContain('There is no mark after this moment.');
+  await expect(page.locator('.clock-end')).toHaveText(/of 8\sms$/);
+  // CPUs queue for dd->lock in every part of this run, also in the last one.
+  await expect(clock(page)).toHaveText(/^7\.9/);
+});
+
+test('the end is the end of the run, also of one that ends before its planned time', async ({ page }) => {
+  await openPaused(page, '#preset=plug-merge&t=0&paused=1');
+  await button(page, 'To the end').click();
+  const share = () => page.getByRole('slider', { name: 'Playhead' }).inputValue();
+  await expect.poll(share).toBe('10000');
+  await expect(page.locator('.clock-end')).not.toContainText('on the way');
+});
+
 test('the speed runs from nanoseconds to seconds a second', async ({ page }) => {
   await openPaused(page);
   const speed = page.getByRole('slider', { name: 'Speed' });
