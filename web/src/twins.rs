@@ -235,8 +235,8 @@ fn sum(pairs: &[Pair], complete: bool) -> String {
     let way = if mean > 0.0 { "more" } else { "less" };
     format!(
         "Of {} I/Os that both runs have completed{}, {} take longer in B and {} are faster; on average such an I/O takes {} {way} \
-         in B. That is a mean over pairs, the same I/O in both runs from the start on (at most {} of a run); the means under \
-         Numbers are over all I/Os of each run after the warm-up, also those that the other never came to.",
+         in B. This is a mean over pairs, the same I/O in both from the start on (the first {} at most); the means under Numbers \
+         are over all I/Os of each run after the warm-up.",
         words::grouped(pairs.len() as u64),
         if complete { "" } else { " so far" },
         words::grouped(slower as u64),
