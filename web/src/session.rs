@@ -17,6 +17,7 @@ pub use frames::{Painter, Reader};
 use crate::config::{Bookmark, Config, Side, Theme, View};
 use crate::job::Reading;
 use crate::numbers::Numbers;
+use crate::parts;
 use crate::player::Player;
 use crate::scene::Spot;
 use crate::twins::Account;
@@ -223,6 +224,16 @@ impl Session {
     pub fn differences(&self) -> Vec<(String, String, String)> {
         let base = self.with_local(|l| l.base.clone()).flatten();
         self.config.with(|c| c.differences(base.as_ref()))
+    }
+
+    /// Whether the run of a side meets a change of its policy.
+    pub fn changes_on_the_way(&self, side: Side) -> bool {
+        let numbers = self.numbers[side.index()].read();
+        let met = |n: &Numbers| {
+            let changes = |c: &Config| !parts::met(&n.report, n.finished, &c.policy(side).changes).is_empty();
+            self.config.with(changes)
+        };
+        numbers.as_ref().is_some_and(|n| met(n))
     }
 
     /// Whether a change can be undone.

@@ -1,7 +1,7 @@
 //! The two policies side by side: what each is, what it achieves, and which one is on the stage.
 
 use super::control::{Radio, act, state, text};
-use crate::config::{Change, Side};
+use crate::config::Side;
 use crate::numbers::Numbers;
 use crate::parts;
 use crate::session::Session;
@@ -53,15 +53,7 @@ fn Card(side: Side) -> impl IntoView {
     let against = text(move || {
         // Unequal stretches of a run are not compared, nor what is half of one policy and half of another.
         let share = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(0.0, |n| n.share);
-        let mixed = Side::BOTH.iter().any(|side| {
-            let own = session.numbers[side.index()].read();
-            let changes = |n: &Arc<Numbers>| {
-                session
-                    .config
-                    .with(|c| !parts::met(&n.report, n.finished, &c.policy(*side).changes).is_empty())
-            };
-            own.as_ref().is_some_and(changes)
-        });
+        let mixed = Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
         let level = !mixed && (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
         let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
@@ -83,24 +75,22 @@ fn Card(side: Side) -> impl IntoView {
         text.or_else(other).filter(|_| own).unwrap_or_default()
     });
     let none = move || numbers.read().as_ref().is_some_and(|n| n.finished && n.report.total.ios == 0);
-    let about = move |say: fn(&Report, bool, &[Change]) -> String| {
-        let own = numbers.read();
-        let Some(own) = own.as_ref() else { return say(&Report::default(), false, &[]) };
-        session.config.with(|c| say(&own.report, own.finished, &c.policy(side).changes))
-    };
+    // Half of one policy and half of another is the number of neither.
     let unit = text(move || {
-        about(|report, finished, changes| match parts::met(report, finished, changes) {
-            [] => String::from("IOPS"),
-            // Half of one policy and half of another: no number of either.
-            _ => String::from("IOPS, parts mixed"),
-        })
+        String::from(if session.changes_on_the_way(side) { "IOPS, parts mixed" } else { "IOPS" })
     });
     let foot = text(move || {
         let mut said = match none() {
             true => String::from(
                 "No I/O came to its end in the measured part of the run; a longer run or fewer at a time would show some.",
             ),
-            false => about(parts::words),
+            false => {
+                let own = numbers.read();
+                let words = |n: &Arc<Numbers>| {
+                    session.config.with(|c| parts::words(&n.report, n.finished, &c.policy(side).changes))
+                };
+                own.as_ref().map(words).unwrap_or_default()
+            }
         };
         numbers.with(|n| {
             for warning in n.iter().flat_map(|n| &n.report.warnings) {

@@ -3,6 +3,7 @@
 use super::compare::percentile;
 use super::control::text;
 use super::table::{Cell, Row, Rows};
+use crate::config::Side;
 use crate::session::Session;
 use crate::words::{self, Say};
 use leptos::prelude::*;
@@ -204,7 +205,11 @@ pub fn Figures() -> impl IntoView {
         } else {
             format!("{} of both runs simulated; the numbers still grow. ", words::percent(least))
         };
-        known + "Means and percentiles are over all I/Os that ended after the warm-up."
+        let mixed = Side::BOTH.into_iter().filter(|side| session.changes_on_the_way(*side));
+        let mixed: String = mixed
+            .map(|side| format!(" {} is changed on the way: its numbers mix its parts.", side.letter()))
+            .collect();
+        known + "Means and percentiles are over all I/Os that ended after the warm-up." + &mixed
     });
     let source = text(move || {
         let preset = session.preset();
