@@ -436,6 +436,8 @@ export interface ParsedFio {
   jobs: Job[];
   /** What the text calls each disk; Job.files are indices into it. */
   files: string[];
+  /** Line and column at which the text names each disk first. */
+  places: [number, number][];
   diagnostics: Diagnostic[];
   /** Variables that need a value. */
   asks: Ask[];

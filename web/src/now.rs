@@ -71,7 +71,10 @@ pub fn sentence(scene: &Scene) -> String {
 /// same).
 pub fn of_them(times: u64, waited: u64) -> String {
     let times = if times == 1 { String::from("once") } else { format!("{} times", words::grouped(times)) };
-    format!("{times}, {} of them had to wait", words::grouped(waited))
+    match waited {
+        0 => format!("{times}, and none had to wait"),
+        n => format!("{times}, {} of them had to wait", words::grouped(n)),
+    }
 }
 
 /// What share of its time a CPU was busy with of late, and how much of that was spinning.
@@ -184,7 +187,7 @@ pub fn part(player: &Player, id: &BoxId) -> String {
             let lost = words::span(o.lost_ns as f64);
             if t.objects.get(id as usize).is_some_and(|o| o.kind == ObjectKind::Line) {
                 return format!(
-                    "{holder}; fetched by another CPU {}{moved}; {lost} lost",
+                    "{holder}; fetched from another CPU {}{moved}; {lost} lost",
                     of_them(o.transfers, o.contended)
                 );
             }

@@ -262,7 +262,7 @@ mod tests {
         let Outcome::Ran(figures) = only.outcome else { panic!("{only:?}") };
         assert_eq!(Some(figures), trials.figures(&What::Other));
         assert_ne!(Some(figures), trials.figures(&What::AsItIs));
-        assert!(trials.words().contains("1 of the 1"), "{}", trials.words());
+        assert!(trials.words().contains("of the 1 alone"), "{}", trials.words());
     }
 
     #[test]

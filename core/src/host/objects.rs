@@ -35,6 +35,7 @@ pub(crate) struct Object {
     pub contended: u64,
     pub wait_ns: u64,
     pub transfers: u64,
+    /// Time of those transfers that are no part of a wait for a lock, ns.
     pub transfer_ns: u64,
 }
 
@@ -301,9 +302,9 @@ impl Sim {
         object.before = object.owner;
         object.owner = w;
         object.since_ns = taken_at;
+        // The way of the line is a part of the wait.
         object.wait_ns += wait_ns;
         object.transfers += 1;
-        object.transfer_ns += u64::from(transfer);
         self.agenda.cpu_at(w as usize, taken_at);
     }
 }

@@ -88,7 +88,7 @@ test('a lock is asked in the table: who holds it, who waits, which request; keys
   await expect(page.locator('#why-title')).toBeFocused();
   await expect(answer).toContainText(name.split(/[([]/)[0].trim());
   await expect(answer).toContainText(/(has held it for|had it last|wrote it last)/);
-  await expect(answer).toContainText(/So far it was (taken|changed) .* times/);
+  await expect(answer).toContainText(/So far it was (taken|fetched from another CPU) .* had to wait/);
   const request = answer.getByRole('button', { name: /^Why request \d+$/ }).first();
   const rq = /\d+/.exec(await request.innerText())[0];
   await request.click();

@@ -41,15 +41,18 @@ impl Scene {
             }
             Kind::LockAcquire { lock, wait_ns, transfer_ns, from } => {
                 let spun = wait_ns > 0;
+                let mut line_ns = u64::from(transfer_ns);
                 if let Some(o) = self.objects.get_mut(lock as usize) {
                     // Who still owed time when the lock was handed over has waited for nothing, and yet was a waiter.
                     if spun || o.waiters().contains(&cpu) {
                         o.stop_waiting(cpu);
                         o.contended += 1;
+                        // The way of the line is a part of the wait.
+                        line_ns = 0;
                     }
                     o.holder = Some((cpu, at));
                 }
-                self.touch(event, lock, from, wait_ns, transfer_ns.into(), transfer_ns);
+                self.touch(event, lock, from, wait_ns, line_ns, transfer_ns);
                 if let Some(c) = self.cpus.get_mut(cpu as usize) {
                     c.held = c.held.saturating_add(1);
                     c.last_lock = lock;

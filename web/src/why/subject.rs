@@ -138,7 +138,7 @@ fn object(player: &Player, id: ObjectId) -> Answer {
                 grouped(o.transfers)
             ),
             // An access by the CPU that has the line already costs nothing that the log would tell.
-            false => format!("So far it was fetched by another CPU {}.", of_them(o.transfers, o.contended)),
+            false => format!("So far it was fetched from another CPU {}.", of_them(o.transfers, o.contended)),
         };
         answer.say(format!("{cost} All of this cost {} of CPU time.", span(o.lost_ns as f64)));
     }
