@@ -9,6 +9,7 @@ mod edit;
 mod frames;
 mod keep;
 mod link;
+mod probe;
 mod runs;
 
 use crew::Hand;
