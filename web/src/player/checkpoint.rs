@@ -8,8 +8,8 @@ use std::rc::Rc;
 pub(super) const BUDGET_BYTES: usize = 20 << 20;
 /// Bytes that the checkpoints close behind the playhead may take.
 pub(super) const NEAR_BYTES: usize = 3 << 20;
-/// Log events between two spread checkpoints at first.
-const SPACING: u64 = 4_096;
+/// Log events between two spread checkpoints at least: laying one takes as long as a few thousand events.
+const SPACING: u64 = 16_384;
 /// Log events between two checkpoints close behind the playhead.
 const NEAR_SPACING: u64 = 16_384;
 /// Log events before the end of a jump in which they are laid: one or two.

@@ -58,8 +58,10 @@ const TICK_BUDGET_EVENTS: u64 = 20_000;
 const STEP_BUDGET_EVENTS: u64 = 400_000;
 /// Log events that a seek applies at once without a clock; the rest follows in ticks.
 const SEEK_BUDGET_EVENTS: u64 = 200_000;
-/// Wall time that a seek, or a tick of a long one, may take, ms (with a clock): no task longer than 50 ms.
+/// Wall time that a seek may take, ms (with a clock): no task longer than 50 ms.
 const SEEK_BUDGET_MS: f64 = 32.0;
+/// Wall time that a tick of a long one may take, ms; the frame in which it arrives is drawn too.
+const SEEK_TICK_MS: f64 = 22.0;
 /// Events between two looks at the clock.
 const CLOCK_EVERY: u64 = 256;
 
@@ -211,8 +213,9 @@ impl Player {
         let begin = self.clock.map(|c| c());
         self.lag_ns = 0;
         if let Some(target) = self.seeking {
-            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, SEEK_BUDGET_MS) {
+            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, SEEK_TICK_MS) {
                 self.seeking = None;
+                self.near_from = 0;
             }
         } else if let (true, Some(rate)) = (self.playing && wall_ms > 0.0, self.event_rate) {
             self.event_due += rate * wall_ms.min(250.0) / 1e3;
@@ -294,6 +297,17 @@ impl Player {
         if !self.run_to(target, SEEK_BUDGET_EVENTS, begin, SEEK_BUDGET_MS) {
             self.seeking = Some(target);
         }
+    }
+
+    /// [`Player::seek`] forward, all of it in the ticks to come: for one that was just built, which took time enough.
+    pub fn seek_soon(&mut self, ns: u64) {
+        let target = ns.min(self.duration_ns());
+        if target < self.now_ns() {
+            return self.seek(target);
+        }
+        self.seeking = (target > self.now_ns()).then_some(target);
+        self.near_from = if self.seeking.is_some() { u64::MAX } else { 0 };
+        self.jumps += 1;
     }
 
     /// Changes policy from the playhead on. What was known about the future is dropped; seeking back before this
@@ -426,6 +440,7 @@ impl Player {
     fn finish_seek(&mut self) {
         if let Some(target) = self.seeking.take() {
             self.run_to(target, u64::MAX, None, f64::INFINITY);
+            self.near_from = 0;
         }
     }
 

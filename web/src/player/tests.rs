@@ -108,11 +108,12 @@ fn stepping_back_from_between_two_events_first_shows_the_last_one_again() {
 #[test]
 fn stepping_back_reaches_events_that_are_no_longer_in_the_ring() {
     let mut p = player("seed-000");
-    p.seek(300_000);
+    p.seek(2_000_000);
     finish_seek(&mut p);
     // A fresh seek to a checkpoint leaves an empty ring behind.
     let seq = p.checkpoints.before_seq(p.position()).expect("a checkpoint").seq;
     p.go_to_seq(seq);
+    assert!(seq > 0);
     assert_eq!(p.recent_events().len(), 0);
     let before = p.position();
     p.step_back();
@@ -224,6 +225,26 @@ fn a_change_while_the_log_of_a_step_is_half_shown_is_replayed_exactly() {
     p.seek(350_000);
     finish_seek(&mut p);
     assert_eq!(p.state_hash(), first);
+}
+
+#[test]
+fn a_player_that_was_just_built_goes_to_its_moment_in_ticks_and_arrives_where_a_seek_does() {
+    let mut p = player("seed-000");
+    p.seek_soon(1_000_000);
+    assert_eq!((p.now_ns(), p.seeking(), p.position()), (0, Some(1_000_000), 0), "nothing is done yet");
+    finish_seek(&mut p);
+    let mut sought = player("seed-000");
+    sought.seek(1_000_000);
+    finish_seek(&mut sought);
+    assert_eq!(
+        (p.now_ns(), p.position(), p.state_hash()),
+        (1_000_000, sought.position(), sought.state_hash())
+    );
+    // Back at once, for what lies behind was reached before; and where it stands there is nothing to do.
+    p.seek_soon(400_000);
+    assert_eq!((p.now_ns(), p.seeking()), (400_000, None));
+    p.seek_soon(400_000);
+    assert_eq!(p.seeking(), None);
 }
 
 #[test]

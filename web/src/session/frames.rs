@@ -121,11 +121,13 @@ impl Session {
             let seeking = player.seeking().is_some();
             // Both are locked in time: the one on the stage waits for the other.
             let mut probe = Probe::begin(player);
-            if (playing && !unseen || seeking) && !l.twin_behind {
+            // The first picture of all is drawn before anything moves: its map alone takes as long as a frame may.
+            let first = std::mem::take(&mut l.first_frame);
+            if (playing && !unseen || seeking) && !l.twin_behind && !first {
                 player.tick(passed);
             }
             probe.iter_mut().for_each(|probe| probe.ticked());
-            let beat = now - l.beat_ms >= BEAT_MS;
+            let beat = now - l.beat_ms >= BEAT_MS || first;
             if beat {
                 l.beat_ms = now;
             }
