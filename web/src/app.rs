@@ -43,7 +43,8 @@ fn build_on(session: Session, built: RwSignal<usize>) {
         1 => set_timeout(
             move || {
                 session.begin();
-                request_animation_frame(next);
+                // Not in the frame itself, which draws the first picture.
+                request_animation_frame(move || set_timeout(next, Duration::ZERO));
             },
             Duration::ZERO,
         ),
@@ -148,8 +149,8 @@ pub fn App() -> impl IntoView {
             <Announcer />
         </main>
         {part(built, PARTS - 1, || view! { <Foot /> }.into_any())}
-        <Tour />
-        <KeySheet node=sheet />
+        {part(built, PARTS - 1, || view! { <Tour /> }.into_any())}
+        {move || (built.get() == PARTS).then(|| view! { <KeySheet node=sheet /> })}
     }
 }
 

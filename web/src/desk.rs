@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Longest slice of work, ms. Far below the 50 ms from which on a page feels stuck.
 const SLICE_MS: f64 = 8.0;
 /// Work until the first answer, ms: curves begin at once.
-const FIRST_MS: f64 = 24.0;
+const FIRST_MS: f64 = 12.0;
 /// Time between two answers that are still growing, ms.
 const GROW_MS: f64 = 250.0;
 

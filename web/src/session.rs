@@ -9,6 +9,7 @@ mod edit;
 mod frames;
 mod keep;
 mod link;
+mod probe;
 mod runs;
 mod trials;
 
@@ -136,6 +137,8 @@ struct Local {
     frame_handle: Option<AnimationFrameRequestHandle>,
     last_ms: f64,
     beat_ms: f64,
+    /// Nothing was drawn yet.
+    first_frame: bool,
     page_hidden: bool,
     stage_hidden: bool,
     /// Panels in view for which time goes on too, a bit each.
@@ -198,6 +201,7 @@ impl Session {
     /// Builds what the address asked for; until then nothing runs, and the page can be seen.
     pub fn begin(&self) {
         if let Some(read) = self.with_local(|l| l.asked.take()).flatten() {
+            self.with_local(|l| l.first_frame = true);
             self.load(read);
         }
     }
@@ -211,7 +215,7 @@ impl Session {
     pub fn view(&self) -> View {
         View {
             side: self.side.get_untracked(),
-            t_ns: self.frame.get_untracked().now_ns,
+            t_ns: self.heading_ns(),
             event: self
                 .with_local(|l| l.stepped)
                 .unwrap_or(false)
@@ -226,6 +230,11 @@ impl Session {
             bookmarks: self.bookmarks.get_untracked(),
             theme: self.theme.get_untracked(),
         }
+    }
+
+    /// Where the playhead is, or is going on the way of a long seek, ns.
+    fn heading_ns(&self) -> u64 {
+        self.with_player(|p| p.seeking().unwrap_or(p.now_ns())).unwrap_or(0)
     }
 
     /// In what the two sides differ.
@@ -373,7 +382,7 @@ impl Session {
 
     /// Moves the playhead by so many ns.
     pub fn seek_by(&self, delta_ns: i64) {
-        self.seek(self.frame.get_untracked().now_ns.saturating_add_signed(delta_ns));
+        self.seek(self.heading_ns().saturating_add_signed(delta_ns));
     }
 
     /// To the next mark of the timeline (merge, queue for a lock, wait for a tag, refusal, throttled writer, passed
@@ -534,7 +543,7 @@ impl Session {
         if side == self.side.get_untracked() {
             return;
         }
-        let (now, playing) = (self.frame.get_untracked().now_ns, self.playing.get_untracked());
+        let (now, playing) = (self.heading_ns(), self.playing.get_untracked());
         self.side.set(side);
         self.build(side, now);
         self.with_player_mut(|p| p.set_playing(playing));

@@ -24,7 +24,8 @@ pub struct Args {
     /// Measure natively only.
     #[arg(long)]
     no_wasm: bool,
-    /// Measure the page in Chromium instead: frames, seeks, a changed kernel, long tasks, bytes; at 1x and 4x throttling.
+    /// Measure the page in Chromium instead, at 1x and 4x throttling: load, the parts of frames, seeks, a changed kernel, long
+    /// tasks; memory, bytes, and Lighthouse where it is installed.
     #[arg(long)]
     browser: bool,
 }

@@ -118,6 +118,14 @@ pub(crate) struct CacheUse {
 }
 
 impl PageCache {
+    /// Bytes of what grows with the pages in it, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let sets = |i: &Inode| [&i.dirty, &i.writeback, &i.cached, &i.reading].map(Ranges::extents);
+        let extents: usize = self.inodes.iter().flat_map(sets).sum();
+        // Nodes of the tree are two thirds full.
+        self.arrived.len() * size_of::<(u16, u64, u64)>() + extents * 24
+    }
+
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,

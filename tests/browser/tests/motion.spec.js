@@ -26,3 +26,18 @@ test('with reduced motion no style moves either', async ({ page }) => {
   );
   expect(moving).toEqual([]);
 });
+
+test('the parts of frames are measured while they are asked for, and only then', async ({ page }) => {
+  await open(page);
+  const parts = (on) => page.evaluate(async (on) => [...(await import('./mqscope-web.js')).frameParts(on)], on);
+  expect(await parts(true)).toEqual([]);
+  let measured = [];
+  await expect.poll(async () => (measured = measured.concat(await parts(true))).length).toBeGreaterThan(9);
+  expect(measured.length % 3).toBe(0);
+  expect(measured.every((ms) => ms >= 0)).toBe(true);
+  // Drawing takes time.
+  expect(measured.filter((_, i) => i % 3 === 2).some((ms) => ms > 0)).toBe(true);
+  await parts(false);
+  await page.waitForTimeout(300);
+  expect(await parts(false)).toEqual([]);
+});

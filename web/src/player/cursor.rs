@@ -1,7 +1,7 @@
 //! A simulation and the scene that its log has drawn so far.
 
 use super::strips::Strips;
-use crate::scene::Scene;
+use crate::scene::{Packed, Scene};
 use mqscope_core::Sim;
 use mqscope_core::event::Event;
 use mqscope_core::kernel::Knobs;
@@ -85,33 +85,50 @@ impl Cursor {
         }
     }
 
-    /// Applies the next event of the log that comes not after `until_ns`, simulating as needed; `None` if there is none.
-    pub(super) fn apply_next(&mut self, changes: &[ChangeAt], until_ns: u64) -> Option<Event> {
+    /// Applies the next event of the log that comes not after `until_ns`, simulating as needed; false if there is none. It
+    /// is [`Cursor::event`] then: copies of events would take as long as what is done with them.
+    pub(super) fn advance(&mut self, changes: &[ChangeAt], until_ns: u64) -> bool {
         // A step of the simulation may log nothing, so this may take several.
         while self.at_rest() {
             if !self.step(changes, until_ns) {
-                return None;
+                return false;
             }
         }
         self.apply_logged()
     }
 
+    /// [`Cursor::advance`] for those who keep the event.
+    pub(super) fn apply_next(&mut self, changes: &[ChangeAt], until_ns: u64) -> Option<Event> {
+        self.advance(changes, until_ns).then(|| *self.event())
+    }
+
     /// One step of the simulation, if it comes not after `until_ns` and the scene has seen all of those before.
     pub(super) fn step(&mut self, changes: &[ChangeAt], until_ns: u64) -> bool {
+        let next_ns = self.next_step_ns(changes);
+        self.strips.close(&self.sim, next_ns.map_or(until_ns, |at| at.min(until_ns)));
+        next_ns.is_some_and(|at| at <= until_ns) && self.sim.step()
+    }
+
+    /// When the next step of the simulation comes, ns; what the last one logged is over.
+    fn next_step_ns(&mut self, changes: &[ChangeAt]) -> Option<u64> {
         self.sim.log_mut().clear();
         self.next = 0;
         self.apply_due_changes(changes);
-        self.strips.close(&self.sim, self.sim.next_event_ns().map_or(until_ns, |at| at.min(until_ns)));
-        self.sim.next_event_ns().is_some_and(|at| at <= until_ns) && self.sim.step()
+        self.sim.next_event_ns()
     }
 
-    /// Applies the next of the events that the simulation has logged already.
-    pub(super) fn apply_logged(&mut self) -> Option<Event> {
-        let event = *self.sim.log().events().get(self.next)?;
+    /// Applies the next of the events that the simulation has logged already; false if there is none.
+    pub(super) fn apply_logged(&mut self) -> bool {
+        let Some(event) = self.sim.log().events().get(self.next) else { return false };
         self.next += 1;
         self.seq += 1;
-        self.scene.apply(&event);
-        Some(event)
+        self.scene.apply(event);
+        true
+    }
+
+    /// The event that was applied last, until the next step.
+    pub(super) fn event(&self) -> &Event {
+        &self.sim.log().events()[self.next - 1]
     }
 
     /// Runs on by at most `steps` of the simulation and shows each event of the log to `see`, until that is content. The
@@ -124,34 +141,45 @@ impl Cursor {
         see: &mut dyn FnMut(&Event) -> bool,
     ) -> Unseen {
         for _ in 0..steps {
-            while let Some(event) = self.sim.log().events().get(self.next).copied() {
+            while let Some(event) = self.sim.log().events().get(self.next) {
                 self.next += 1;
-                if see(&event) {
+                if see(event) {
                     return Unseen::Content;
                 }
             }
-            self.sim.log_mut().clear();
-            self.next = 0;
-            self.apply_due_changes(changes);
-            if self.sim.next_event_ns().is_none_or(|at| at > until_ns) || !self.sim.step() {
+            if self.next_step_ns(changes).is_none_or(|at| at > until_ns) || !self.sim.step() {
                 return Unseen::Over;
             }
         }
         Unseen::More
     }
 
-    /// Bytes that a copy costs, about.
-    pub(super) fn bytes(&self) -> usize {
-        self.scene.bytes() + self.strips.bytes() + sim_bytes(&self.sim)
+    /// A copy to come back to.
+    pub(super) fn put_away(&self) -> Away {
+        let (sim, scene, strips) = (self.sim.clone(), self.scene.pack(), self.strips.clone());
+        Away { sim, scene, strips, seq: self.seq, changes: self.changes, next: self.next }
     }
 }
 
-/// The simulation does not tell its size; its topology and load do, about. Measured copies: 279 kB for 72 CPUs, 1,024
-/// in flight and two times 5,089 tags; 139 kB for 16 hctxs of 1,023 tags and 128 in flight; 57 kB for the smallest. Since
-/// then 22 kB for the course of the run were added to each.
-fn sim_bytes(sim: &Sim) -> usize {
-    let t = sim.topology();
-    let depth: usize = t.tasks.iter().map(|t| t.iodepth as usize).sum();
-    let tags: usize = t.hctxs.iter().map(|h| t.queues[h.queue as usize].nr_tags as usize).sum();
-    78_000 + depth * 96 + tags * 4 + t.cpus.len() * 512 + t.objects.len() * 96
+/// A place in the run that was put away: small, but not to be looked at.
+pub(super) struct Away {
+    sim: Sim,
+    scene: Packed,
+    strips: Strips,
+    pub(super) seq: u64,
+    changes: usize,
+    next: usize,
+}
+
+impl Away {
+    /// The place again.
+    pub(super) fn cursor(&self) -> Cursor {
+        let (sim, scene, strips) = (self.sim.clone(), self.scene.unpack(), self.strips.clone());
+        Cursor { sim, scene, strips, seq: self.seq, changes: self.changes, next: self.next }
+    }
+
+    /// Bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.scene.bytes() + self.strips.bytes() + self.sim.copy_bytes()
+    }
 }

@@ -17,7 +17,7 @@ pub struct Fork {
 impl Player {
     /// A copy of the run at the nearest checkpoint before `ns`; [`Fork::next`] leads on to that moment.
     pub fn fork_before(&self, ns: u64) -> Option<Fork> {
-        let cursor = self.checkpoints.before_time(ns)?.cursor.clone();
+        let cursor = self.checkpoints.before_time(ns)?.cursor();
         Some(Fork { cursor, changes: self.changes.clone(), end_ns: self.scenario.duration_ns })
     }
 }

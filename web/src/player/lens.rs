@@ -242,7 +242,7 @@ impl Player {
         let spread = self.checkpoints.before_time(window.from_ns)?;
         let kept = last.and_then(|l| l.start);
         let kept = kept.filter(|c| c.scene.now_ns() <= window.from_ns && c.seq > spread.seq);
-        let cursor = kept.unwrap_or_else(|| Box::new(spread.cursor.clone()));
+        let cursor = kept.unwrap_or_else(|| Box::new(spread.cursor()));
         let open = vec![None; cursor.scene.cpus().len()];
         Some(Box::new(Lens { window, cursor, start: None, columns: None, open, column: 0 }))
     }
@@ -258,7 +258,7 @@ impl Lens {
         window.more = true;
         if start.is_none() {
             let mut done = 0;
-            while cursor.apply_next(&player.changes, from.saturating_sub(1)).is_some() {
+            while cursor.advance(&player.changes, from.saturating_sub(1)) {
                 done += 1;
                 if done % CLOCK_EVERY == 0 && late() {
                     return;
@@ -279,8 +279,8 @@ impl Lens {
                 let next = cursor.sim.next_event_ns().map_or(until, |at| at.min(until));
                 columns.close(&cursor.sim, next);
                 more = cursor.step(&player.changes, until);
-                while let Some(event) = cursor.apply_logged() {
-                    note(cursor, &event, window);
+                while cursor.apply_logged() {
+                    note(cursor, cursor.event(), window);
                 }
                 watch(cursor, open, window);
             }

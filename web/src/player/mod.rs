@@ -58,8 +58,10 @@ const TICK_BUDGET_EVENTS: u64 = 20_000;
 const STEP_BUDGET_EVENTS: u64 = 400_000;
 /// Log events that a seek applies at once without a clock; the rest follows in ticks.
 const SEEK_BUDGET_EVENTS: u64 = 200_000;
-/// Wall time that a seek, or a tick of a long one, may take, ms (with a clock): no task longer than 50 ms.
+/// Wall time that a seek may take, ms (with a clock): no task longer than 50 ms.
 const SEEK_BUDGET_MS: f64 = 32.0;
+/// Wall time that a tick of a long one may take, ms; the frame in which it arrives is drawn too.
+const SEEK_TICK_MS: f64 = 22.0;
 /// Events between two looks at the clock.
 const CLOCK_EVERY: u64 = 256;
 
@@ -85,6 +87,8 @@ pub struct Player {
     lag_ns: u64,
     clock: Option<fn() -> f64>,
     jumps: u64,
+    /// Checkpoints close behind the playhead are laid from this event on: not on the way of a jump.
+    near_from: u64,
     /// The window that was looked at last.
     lens: RefCell<Option<Box<Lens>>>,
 }
@@ -116,6 +120,7 @@ impl Player {
             lag_ns: 0,
             clock: None,
             jumps: 0,
+            near_from: 0,
             lens: RefCell::new(None),
         })
     }
@@ -208,8 +213,9 @@ impl Player {
         let begin = self.clock.map(|c| c());
         self.lag_ns = 0;
         if let Some(target) = self.seeking {
-            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, SEEK_BUDGET_MS) {
+            if self.run_to(target, TICK_BUDGET_EVENTS * 4, begin, SEEK_TICK_MS) {
                 self.seeking = None;
+                self.near_from = 0;
             }
         } else if let (true, Some(rate)) = (self.playing && wall_ms > 0.0, self.event_rate) {
             self.event_due += rate * wall_ms.min(250.0) / 1e3;
@@ -280,14 +286,28 @@ impl Player {
         self.jumps += 1;
         let from = self.checkpoints.before_time(target);
         if target < self.now_ns() || from.is_some_and(|c| c.seq > self.head.seq) {
-            let checkpoint = from.map(|c| c.cursor.clone());
+            let checkpoint = from.map(|c| c.cursor());
             if let Some(cursor) = checkpoint {
                 self.restore(cursor);
             }
         }
+        // None on the way: whoever steps back from there lays them.
+        let way = self.timeline.events_in(target.saturating_sub(self.now_ns()));
+        self.near_from = self.head.seq + way;
         if !self.run_to(target, SEEK_BUDGET_EVENTS, begin, SEEK_BUDGET_MS) {
             self.seeking = Some(target);
         }
+    }
+
+    /// [`Player::seek`] forward, all of it in the ticks to come: for one that was just built, which took time enough.
+    pub fn seek_soon(&mut self, ns: u64) {
+        let target = ns.min(self.duration_ns());
+        if target < self.now_ns() {
+            return self.seek(target);
+        }
+        self.seeking = (target > self.now_ns()).then_some(target);
+        self.near_from = if self.seeking.is_some() { u64::MAX } else { 0 };
+        self.jumps += 1;
     }
 
     /// Changes policy from the playhead on. What was known about the future is dropped; seeking back before this
@@ -420,6 +440,7 @@ impl Player {
     fn finish_seek(&mut self) {
         if let Some(target) = self.seeking.take() {
             self.run_to(target, u64::MAX, None, f64::INFINITY);
+            self.near_from = 0;
         }
     }
 
@@ -429,31 +450,36 @@ impl Player {
         self.head = cursor;
     }
 
-    /// Applies the next event that comes not after `until_ns` to the scene and remembers it.
-    fn apply_next(&mut self, until_ns: u64) -> Option<Event> {
-        let Some(event) = self.head.apply_next(&self.changes, until_ns) else {
+    /// Applies the next event that comes not after `until_ns` to the scene and remembers it; false if there is none.
+    fn advance(&mut self, until_ns: u64) -> bool {
+        if !self.head.advance(&self.changes, until_ns) {
             if until_ns >= self.scenario.duration_ns || self.head.sim.ended() {
                 self.timeline.finish(&self.head, self.scenario.duration_ns);
             }
-            return None;
-        };
-        self.timeline.add(&self.head, &event);
+            return false;
+        }
+        let event = self.head.event();
+        self.timeline.add(&self.head, event);
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
         }
-        self.recent.push_back(event);
+        self.recent.push_back(*event);
         self.recent_end = self.head.seq;
         if self.head.at_rest() {
-            self.checkpoints.add_if_due(&self.head);
-            self.checkpoints.add_near(&self.head);
+            self.checkpoints.pass(&self.head, self.head.seq >= self.near_from);
         }
-        Some(event)
+        true
+    }
+
+    /// [`Player::advance`] for those who look at the event.
+    fn apply_next(&mut self, until_ns: u64) -> Option<Event> {
+        self.advance(until_ns).then(|| *self.head.event())
     }
 
     /// Runs the playhead to `target`; false if the budget ended first.
     fn run_to(&mut self, target: u64, events: u64, begin: Option<f64>, budget_ms: f64) -> bool {
         let mut done = 0;
-        while self.apply_next(target).is_some() {
+        while self.advance(target) {
             done += 1;
             let counted = begin.is_none() || self.clock.is_none();
             if counted && done >= events {
@@ -477,14 +503,15 @@ impl Player {
             scout = self.head.clone();
         }
         let begin = self.clock.map(|c| c());
+        self.checkpoints.spread(self.timeline.events_expected(self.scenario.duration_ns));
         for done in 0..events {
-            let Some(event) = scout.apply_next(&self.changes, self.scenario.duration_ns) else {
+            if !scout.advance(&self.changes, self.scenario.duration_ns) {
                 self.timeline.finish(&scout, self.scenario.duration_ns);
                 return;
-            };
-            self.timeline.add(&scout, &event);
+            }
+            self.timeline.add(&scout, scout.event());
             if scout.at_rest() {
-                self.checkpoints.add_if_due(&scout);
+                self.checkpoints.pass(&scout, false);
             }
             if done % CLOCK_EVERY == CLOCK_EVERY - 1
                 && let (Some(clock), Some(begin)) = (self.clock, begin)

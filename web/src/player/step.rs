@@ -1,6 +1,6 @@
 //! Steps: to the next or previous event that changes the picture, to the next stage of one request.
 
-use super::{Player, STEP_BUDGET_EVENTS};
+use super::{Player, STEP_BUDGET_EVENTS, checkpoint};
 use mqscope_core::event::{Kind, RqId};
 
 impl Player {
@@ -59,7 +59,7 @@ impl Player {
         }
         let mut upper = upper.min(self.recent_end - self.recent.len() as u64 + 1);
         while upper > 1 {
-            let mut cursor = self.checkpoints.before_seq(upper - 2)?.cursor.clone();
+            let mut cursor = self.checkpoints.before_seq(upper - 2)?.cursor();
             let (start, mut found) = (cursor.seq, None);
             while cursor.seq + 1 < upper {
                 let event = cursor.apply_next(&self.changes, self.scenario.duration_ns)?;
@@ -84,9 +84,10 @@ impl Player {
 
     pub(super) fn go_to_seq(&mut self, seq: u64) {
         self.jumps += 1;
-        let Some(cursor) = self.checkpoints.before_seq(seq).map(|c| c.cursor.clone()) else { return };
+        let Some(cursor) = self.checkpoints.before_seq(seq).map(|c| c.cursor()) else { return };
         self.restore(cursor);
-        while self.head.seq < seq && self.apply_next(self.scenario.duration_ns).is_some() {}
+        self.near_from = seq.saturating_sub(checkpoint::NEAR_EVENTS);
+        while self.head.seq < seq && self.advance(self.scenario.duration_ns) {}
     }
 }
 

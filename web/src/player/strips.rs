@@ -109,8 +109,9 @@ impl Track {
         }
         self.last = now;
         let due = self.left_ns.map(|ns| ns.max(0) as u64);
-        let whole = u128::from(due.iter().sum::<u64>().max(slice_ns).max(1));
-        let parts = due.map(|ns| (u128::from(ns) * 255 / whole) as u8);
+        let whole = due.iter().sum::<u64>().max(slice_ns).max(1);
+        // Saturated after two years.
+        let parts = due.map(|ns| (ns.saturating_mul(255) / whole) as u8);
         for (left, part) in self.left_ns.iter_mut().zip(parts) {
             *left -= (u64::from(part) * slice_ns / 255) as i64;
         }

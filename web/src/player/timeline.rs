@@ -240,6 +240,18 @@ impl Timeline {
         (self.explored_seq as f64 / self.explored_ns.max(1) as f64 * span_ns as f64) as u64
     }
 
+    /// Log events of the whole run at most: as many as its duration has on that mean, but a run may end long before it, so no
+    /// more than twice those that are known.
+    pub(super) fn events_expected(&self, duration_ns: u64) -> u64 {
+        self.events_in(duration_ns).min(self.explored_seq * 2)
+    }
+
+    /// Log events known.
+    #[cfg(test)]
+    pub(super) fn explored_seq(&self) -> u64 {
+        self.explored_seq
+    }
+
     /// Forgets what lies after `ns`, where `cursor` stands. The bucket that this cuts is counted anew from there on.
     pub(super) fn forget_after(&mut self, cursor: &Cursor, ns: u64) {
         self.heat.forget_after(&cursor.sim, ns);

@@ -110,9 +110,23 @@ impl Lists {
         self.slab[slot as usize].clone()
     }
 
+    /// The lists without their requests.
+    pub(super) fn hollow(&self) -> Self {
+        let Self { live, free, lists, .. } = self;
+        Self { slab: Vec::new(), live: live.clone(), free: free.clone(), lists: lists.clone() }
+    }
+
+    /// Hollow lists with requests again: those of [`Lists::all`], asked for one by one.
+    pub(super) fn filled(&self, mut next: impl FnMut() -> Request) -> Self {
+        let mut filled = self.hollow();
+        let hole = Request::hole();
+        filled.slab = self.live.iter().map(|live| if *live { next() } else { hole.clone() }).collect();
+        filled
+    }
+
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.slab.len() * (size_of::<Request>() + 5) + self.lists.len() * size_of::<List>()
+        self.slab.len() * size_of::<Request>() + self.live.len() * 5 + self.lists.len() * size_of::<List>()
     }
 
     fn link(&mut self, slot: Slot, list: u32) {

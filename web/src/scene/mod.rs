@@ -9,6 +9,7 @@ mod host;
 mod lists;
 mod machine;
 mod names;
+mod pack;
 mod queue;
 mod request;
 mod story;
@@ -16,6 +17,7 @@ mod story;
 pub use host::{Cpu, Fading, Frame, NEST_MAX, Object, Spin, Task, WAITERS_MAX};
 pub use lists::Slot;
 pub use names::Names;
+pub use pack::Packed;
 pub use queue::{BUCKETS, Bucket, Hctx, Queue, RUNNERS_MAX, Rates};
 pub use request::{
     Did, Letters, Lost, NEVER, NONE, NONE16, Request, SPANS_MAX, STEPS_FIRST, STEPS_MAX, Span, Spot, Step,
@@ -331,14 +333,18 @@ impl Scene {
         self.strays
     }
 
-    /// Bytes on the heap, about; what a checkpoint of it costs.
+    /// Bytes on the heap, about; what a copy of it costs. [`Packed::bytes`] are fewer.
     pub fn bytes(&self) -> usize {
         self.lists.bytes()
             + (self.requests.capacity() + self.bios.capacity()) * 9
-            + self.cpus.len() * size_of::<Cpu>()
+            + FINISHED_MAX * size_of::<Request>()
+            + self.bytes_but_requests()
+    }
+
+    fn bytes_but_requests(&self) -> usize {
+        self.cpus.len() * size_of::<Cpu>()
             + self.objects.len() * size_of::<Object>()
             + self.hctxs.iter().map(|h| size_of::<Hctx>() + h.tags.len() * 8).sum::<usize>()
-            + FINISHED_MAX * size_of::<Request>()
             + TRANSFERS_MAX * size_of::<Transfer>()
             + size_of::<Self>()
     }

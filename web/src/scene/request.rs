@@ -3,6 +3,7 @@
 use mqscope_core::event::{
     BioId, Context, CpuId, Extent, HctxId, ObjectId, Op, Place, QueueId, RqId, Stage, TaskId,
 };
+use serde::{Deserialize, Serialize};
 
 /// A time that has not come yet.
 pub const NEVER: u64 = u64::MAX;
@@ -18,7 +19,7 @@ pub const STEPS_FIRST: usize = 6;
 pub const SPANS_MAX: usize = 7;
 
 /// Where a request is, in the kernel's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Spot {
     /// In the hands of the task that submits it, on this CPU.
     Submit(CpuId),
@@ -45,7 +46,7 @@ pub enum Spot {
 }
 
 /// What happened to a request in one step of its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Did {
     /// `Q`: the bio arrived.
@@ -119,7 +120,7 @@ pub enum Did {
 }
 
 /// One step of a request's way, kept small because every live request carries its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Simulated time, ns.
     pub at_ns: u64,
@@ -135,8 +136,16 @@ pub struct Step {
 
 const NO_STEP: Step = Step { at_ns: 0, did: Did::Queue, context: Context::Idle, cpu: 0, arg: 0 };
 
+fn no_extent() -> Extent {
+    Extent::new(Op::Read, 0, 0)
+}
+
+fn no_steps() -> [Step; STEPS_MAX] {
+    [NO_STEP; STEPS_MAX]
+}
+
 /// A stage inside the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Begin, ns.
     pub start_ns: u64,
@@ -161,8 +170,12 @@ impl Span {
 
 const NO_SPAN: Span = Span { start_ns: 0, end_ns: 0, stage: Stage::Service, unit: 0 };
 
+fn no_spans() -> [Span; SPANS_MAX] {
+    [NO_SPAN; SPANS_MAX]
+}
+
 /// Times of the blktrace letters of one request, ns; [`NEVER`] where the letter has not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letters {
     /// `Q` of its first bio.
     pub q: u64,
@@ -179,7 +192,7 @@ pub struct Letters {
 const NO_LETTERS: Letters = Letters { q: NEVER, g: NEVER, i: NEVER, d: NEVER, c: NEVER };
 
 /// Time a CPU lost while it worked on a request, and to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Spinning on locks, ns, in all.
     pub spin_ns: u64,
@@ -217,7 +230,7 @@ impl Lost {
 }
 
 /// A request, or a bio on its way to one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Serial number; 0 while it is a bio without a request.
     pub rq: RqId,
@@ -233,7 +246,8 @@ pub struct Request {
     pub hctx: HctxId,
     /// Its tag, [`NONE`] before it has one.
     pub tag: u32,
-    /// The blocks, grown by merges.
+    /// The blocks, grown by merges. Put away apart, because its text form leaves out what bytes without names need.
+    #[serde(skip, default = "no_extent")]
     pub extent: Extent,
     /// Bios in it.
     pub bios: u16,
@@ -263,9 +277,14 @@ pub struct Request {
     pub steps_dropped: u16,
     /// Device stages forgotten after the first one.
     pub spans_dropped: u16,
+    // Put away apart from the rest, as many as there are.
+    #[serde(skip)]
     steps_len: u8,
+    #[serde(skip)]
     spans_len: u8,
+    #[serde(skip, default = "no_steps")]
     steps: [Step; STEPS_MAX],
+    #[serde(skip, default = "no_spans")]
     spans: [Span; SPANS_MAX],
     // Links of the list of its spot; kept here so that moving costs no search and no allocation.
     pub(super) list: u32,
@@ -308,12 +327,17 @@ impl Request {
             spans_dropped: 0,
             steps_len: 0,
             spans_len: 0,
-            steps: [NO_STEP; STEPS_MAX],
-            spans: [NO_SPAN; SPANS_MAX],
+            steps: no_steps(),
+            spans: no_spans(),
             list: NONE,
             prev: NONE,
             next: NONE,
         }
+    }
+
+    /// What stands in a slot that is free.
+    pub(super) fn hole() -> Self {
+        Self::new(0, 0, 0, 0, no_extent(), 0)
     }
 
     /// Its way so far; [`Request::steps_dropped`] are missing after the first [`STEPS_FIRST`].

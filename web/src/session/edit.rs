@@ -159,7 +159,7 @@ impl Session {
             self.leave();
         }
         self.notices.set(Vec::new());
-        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let (side, now) = (self.side.get_untracked(), self.heading_ns());
         let mut rules = self.config.with_untracked(|c| c.policy(side).at(now).clone());
         edit(&mut rules);
         let from_now = from_now && now > 0;
@@ -184,6 +184,7 @@ impl Session {
         if !from_now {
             self.settle_sysfs(side);
         }
+        self.restart_run_now(side);
         if from_now {
             self.with_player_mut(|p| p.apply_from_now(rules.knobs()));
             self.with_local(|l| l.unexplored = true);
@@ -191,7 +192,6 @@ impl Session {
             self.forget_player(side);
             self.build(side, now);
         }
-        self.restart_run(side);
         self.moved();
     }
 
@@ -236,7 +236,7 @@ impl Session {
     /// Changes scheduler or attributes of the policy on the stage. The kernel freezes the queue for it, so the run is
     /// done again from its start; the playhead stays. What cannot run is refused in words.
     pub fn set_sysfs(&self, edit: impl FnOnce(&mut Sysfs)) {
-        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let (side, now) = (self.side.get_untracked(), self.heading_ns());
         let mut config = self.config.get_untracked();
         let sysfs = &mut config.policies[side.index()].sysfs;
         edit(sysfs);
@@ -255,9 +255,9 @@ impl Session {
         self.notices.set(Vec::new());
         self.config.set(config);
         self.selected.set(None);
+        self.restart_run_now(side);
         self.forget_player(side);
         self.build(side, now);
-        self.restart_run(side);
         self.moved();
     }
 
@@ -292,7 +292,7 @@ impl Session {
 
     /// The rules in force on the stage at the playhead.
     pub fn rules_now(&self) -> Rules {
-        let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
+        let (side, now) = (self.side.get_untracked(), self.heading_ns());
         self.config.with_untracked(|c| c.policy(side).at(now).clone())
     }
 
@@ -307,7 +307,7 @@ impl Session {
         self.leave();
         self.notices.set(Vec::new());
         self.config.set(config);
-        self.rebuild(self.preset().view().t_ns.min(self.frame.get_untracked().now_ns));
+        self.rebuild(self.preset().view().t_ns.min(self.heading_ns()));
     }
 
     /// Lets both runs break an invariant once, or no longer.
@@ -363,13 +363,15 @@ impl Session {
                     player.seek(change.at_ns);
                     player.apply_from_now(change.rules.knobs());
                 }
+                player.seek_soon(t_ns);
                 l.players[side.index()] = Some(player);
+            } else if let Some(player) = l.players[side.index()].as_mut() {
+                player.seek(t_ns);
             }
             if let Some(player) = l.players[side.index()].as_mut() {
                 player.set_speed(speed);
                 player.set_event_rate(event_rate);
                 player.set_playing(playing);
-                player.seek(t_ns);
                 l.unexplored = true;
             }
             None

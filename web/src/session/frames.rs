@@ -1,5 +1,6 @@
 //! The frame loop: one request for a frame at a time, none while paused, hidden or off screen.
 
+use super::probe::Probe;
 use super::{Frame, Local, Session};
 use crate::config::Side;
 use crate::player::Player;
@@ -120,10 +121,14 @@ impl Session {
             // A long seek goes on in ticks, also while it is paused or the stage is scrolled away.
             let seeking = player.seeking().is_some();
             // Both are locked in time: the one on the stage waits for the other.
-            if (playing && !unseen || seeking) && !l.twin_behind {
+            let mut probe = Probe::begin(player);
+            // The first picture of all is drawn before anything moves: its map alone takes as long as a frame may.
+            let first = std::mem::take(&mut l.first_frame);
+            if (playing && !unseen || seeking) && !l.twin_behind && !first {
                 player.tick(passed);
             }
-            let beat = now - l.beat_ms >= BEAT_MS;
+            probe.iter_mut().for_each(|probe| probe.ticked());
+            let beat = now - l.beat_ms >= BEAT_MS || first;
             if beat {
                 l.beat_ms = now;
             }
@@ -133,6 +138,7 @@ impl Session {
                 Some(paint) if !unseen && !l.stage_hidden && !on_the_way => paint(player, selected, passed),
                 _ => false,
             };
+            probe.into_iter().for_each(|probe| probe.end(player));
             let arrived = seeking && l.players[side].as_ref().is_some_and(|p| p.seeking().is_none());
             l.painter = painter;
             let settles = (!unseen && l.twin_frame(side, playing, passed)) | settles;

@@ -37,6 +37,14 @@ impl Session {
         self.continue_runs();
     }
 
+    /// As [`Session::restart_run`], with the order given at once: what is built here meanwhile keeps nobody waiting.
+    pub(super) fn restart_run_now(&self, side: Side) {
+        self.restart_run(side);
+        if self.with_local(|l| std::mem::take(&mut l.due[side.index()])) == Some(true) {
+            self.order(side.index(), &[side]);
+        }
+    }
+
     /// Orders the numbers of a side, or the comparison of both, from one of the hands.
     fn order(&self, hand: usize, sides: &[Side]) {
         let (session, config) = (*self, self.config.get_untracked());
