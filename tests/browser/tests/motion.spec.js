@@ -28,6 +28,7 @@ test('with reduced motion no style moves either', async ({ page }) => {
 });
 
 test('the parts of frames are measured while they are asked for, and only then', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
   await open(page);
   const parts = (on) => page.evaluate(async (on) => [...(await import('./mqscope-web.js')).frameParts(on)], on);
   expect(await parts(true)).toEqual([]);
