@@ -44,6 +44,7 @@ test('the other policy comes on the stage', async ({ page }) => {
 
 test('undo returns to the run before the change, at the moment of the change', async ({ page }) => {
   await openPaused(page);
+  await page.getByRole('radio', { name: 'from the playhead' }).check();
   const at = await clock(page).innerText();
   await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
   await page.getByRole('combobox', { name: 'Dispatch mode' }).selectOption({ label: 'one by one' });
@@ -57,6 +58,7 @@ test('undo returns to the run before the change, at the moment of the change', a
 
 test('a kernel slider swept while time runs is one change and one step back', async ({ page }) => {
   await open(page, '#preset=nvme-doorbell&t=2ms&speed=100us');
+  await page.getByRole('radio', { name: 'from the playhead' }).check();
   const kernel = page.getByRole('combobox', { name: 'Kernel', exact: true });
   const first = await kernel.inputValue();
   const machine = page.getByRole('slider', { name: /Kernel time machine/ });
@@ -76,6 +78,7 @@ test('a kernel slider swept while time runs is one change and one step back', as
 
 test('a run that is changed on the way says that its numbers are mixed, and gives those of its parts', async ({ page }) => {
   await openPaused(page, '#preset=nvme-doorbell&t=10ms&paused=1');
+  await page.getByRole('radio', { name: 'from the playhead' }).check();
   await page.getByRole('combobox', { name: 'Kernel', exact: true }).selectOption('4.14');
   const own = page.locator('.card').first();
   await expect(own.locator('.unit')).toHaveText('IOPS, parts mixed');
@@ -86,6 +89,7 @@ test('a run that is changed on the way says that its numbers are mixed, and give
 
 test('a change at the end of the run is made from the start, and said so', async ({ page }) => {
   await openPaused(page, '#preset=plug-merge');
+  await page.getByRole('radio', { name: 'from the playhead' }).check();
   await button(page, 'To the end').click();
   await page.getByRole('combobox', { name: 'Kernel', exact: true }).selectOption('5.4');
   await expect(page.locator('.notice')).toContainText('made from the start');
@@ -170,4 +174,17 @@ test('a setting says where it stands in the kernel and which command makes it on
   await page.getByRole('combobox', { name: 'Kernel' }).selectOption('6.1');
   await expect(source).toHaveText('block/blk-merge.c in v6.1');
   await expect(source).toHaveAttribute('href', /linux\/v6\.1\/A\/ident\/blk_attempt_plug_merge$/);
+});
+
+test('a kernel slider swept from the start is one step back as well', async ({ page }) => {
+  await openPaused(page, '#preset=plug-merge');
+  const machine = page.getByRole('slider', { name: /Kernel time machine/ });
+  const kernel = page.getByRole('combobox', { name: 'Kernel', exact: true });
+  const before = await kernel.inputValue();
+  await machine.focus();
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press('ArrowLeft');
+  await expect(kernel).not.toHaveValue(before);
+  await button(page, 'Undo').click();
+  await expect(kernel).toHaveValue(before);
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0);
 });

@@ -104,7 +104,7 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                 help="kernel-help".into()
                 options=kernels
                 value=text(move || rules.read().kernel.clone())
-                on=Callback::new(move |name: String| session.set_kernel(&name))
+                on=Callback::new(move |name: String| session.set_kernel(&name, false))
             />
         </Setting>
         <p class="field time-machine">
@@ -119,7 +119,7 @@ fn Kernel(rules: Memo<Rules>) -> impl IntoView {
                 on:change:target=move |e| {
                     let row = e.target().value().parse::<usize>().ok().and_then(|i| ROWS.get(i));
                     if let Some(row) = row {
-                        session.set_kernel(row.name);
+                        session.set_kernel(row.name, true);
                     }
                 }
             />

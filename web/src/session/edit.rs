@@ -20,8 +20,8 @@ const SWEEP_MS: f64 = 1_500.0;
 pub(super) struct Sweep {
     what: String,
     side: Side,
-    /// Where its change is made, ns.
-    began_ns: u64,
+    /// Where its change is made, ns; `None`: from the start.
+    began_ns: Option<u64>,
     /// When the last value came, ms on the wall.
     last_ms: f64,
 }
@@ -154,7 +154,7 @@ impl Session {
     /// Changes rules; `what` names what is swept through several values, of which only the last shall stay.
     fn set_rules_from(&self, from_now: bool, what: &str, edit: impl FnOnce(&mut Rules)) {
         let ended = self.frame.get_untracked().ended;
-        let swept = from_now && self.sweep(what);
+        let swept = self.sweep(from_now && !ended, what);
         if !swept {
             self.leave();
         }
@@ -168,7 +168,7 @@ impl Session {
             self.notify("The playhead is at the end of the run, so the change was made from the start.");
         }
         let from_now = from_now && !ended;
-        self.swept(from_now, what, side, now);
+        self.swept(what, side, from_now.then_some(now));
         let before = self.config.get_untracked();
         self.config.update(|c| {
             let policy = &mut c.policies[side.index()];
@@ -197,17 +197,18 @@ impl Session {
 
     /// Whether this goes on with the sweep of the last change: a slider on its way through several values. Then the
     /// playhead is back where the sweep began, and the change made there is replaced.
-    fn sweep(&self, what: &str) -> bool {
+    fn sweep(&self, from_now: bool, what: &str) -> bool {
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let began = self.with_local(|l| {
-            let late = |s: &Sweep| wall_ms() - s.last_ms > SWEEP_MS || now < s.began_ns;
+            let late = |s: &Sweep| wall_ms() - s.last_ms > SWEEP_MS || s.began_ns.is_some_and(|at| now < at);
             let on = |s: &&Sweep| s.what == what && s.side == side && !late(s);
             l.sweep.as_ref().filter(on).map(|s| s.began_ns)
         });
         let last = self.config.with_untracked(|c| c.policy(side).changes.last().map(|c| c.at_ns));
-        let Some(began) = began.flatten().filter(|began| !what.is_empty() && last == Some(*began)) else {
+        let Some(began) = began.flatten().filter(|began| !what.is_empty() && last == *began) else {
             return false;
         };
+        let Some(began) = began.filter(|_| from_now) else { return began.is_none() && !from_now };
         self.with_player_mut(|p| p.seek(began));
         self.with_local(|l| l.stepped = false);
         self.publish();
@@ -215,9 +216,9 @@ impl Session {
     }
 
     /// Remembers a change that others may follow.
-    fn swept(&self, from_now: bool, what: &str, side: Side, began_ns: u64) {
+    fn swept(&self, what: &str, side: Side, began_ns: Option<u64>) {
         let sweep = Sweep { what: what.into(), side, began_ns, last_ms: wall_ms() };
-        self.with_local(|l| l.sweep = from_now.then_some(sweep));
+        self.with_local(|l| l.sweep = Some(sweep));
     }
 
     /// Puts back what the kernel of a side does not have: attributes of the scheduler, or the scheduler itself.
@@ -268,11 +269,12 @@ impl Session {
         scenario.and_then(|s| Sim::new(&s)).err().map(|error| error.to_string())
     }
 
-    /// Another kernel row, without overrides.
-    pub fn set_kernel(&self, name: &str) {
+    /// Another kernel row, without overrides; `sweep` if it may be a stop on the way to another.
+    pub fn set_kernel(&self, name: &str, sweep: bool) {
         if let Some(row) = kernel::row(name) {
+            let what = if sweep { "kernel" } else { "" };
             let from_now = self.from_now.get_untracked();
-            self.set_rules_from(from_now, "kernel", |rules| *rules = Rules::new(row.name, &[]));
+            self.set_rules_from(from_now, what, |rules| *rules = Rules::new(row.name, &[]));
         }
     }
 
