@@ -194,6 +194,7 @@ test('laws name a bottleneck for both policies', async ({ page }) => {
 
 test('the kernel time machine changes the rules while the same load runs on', async ({ page }) => {
   await openPaused(page, '#t=1ms');
+  await page.getByRole('radio', { name: 'from the playhead' }).check();
   const before = await clock(page).innerText();
   const machine = page.getByRole('slider', { name: /Kernel time machine/ });
   await machine.focus();

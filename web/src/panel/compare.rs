@@ -62,7 +62,12 @@ fn Card(side: Side) -> impl IntoView {
     let known = Memo::new(move |_| {
         let some =
             |n: &Option<Arc<Numbers>>| n.as_ref().is_some_and(|n| n.finished && n.report.total.ios > 0);
-        side == Side::B && some(&numbers.read()) && some(&other.read()) && !session.differences().is_empty()
+        let mixed = Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
+        side == Side::B
+            && !mixed
+            && some(&numbers.read())
+            && some(&other.read())
+            && !session.differences().is_empty()
     });
     let ask = act(move || {
         session.try_differences();
