@@ -406,9 +406,14 @@ impl Scenario {
         serde_json::from_value(value)
     }
 
+    /// As a value, which leaves out what the scenario does not say.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// As JSON: a message between two parts of the same program.
     pub fn to_json(&self) -> String {
-        serde_json::to_value(self).map(|v| v.to_string()).unwrap_or_default()
+        self.to_value().to_string()
     }
 
     /// Reads what [`Self::to_json`] wrote; `None` if it is anything else.

@@ -86,7 +86,7 @@ impl Config {
     fn elsewhere(&self, base: &Scenario) -> Option<[Value; 2]> {
         let mut alike = self.clone();
         alike.policies[1] = self.policies[0].clone();
-        let json = |side| serde_json::to_value(alike.scenario(base, side).ok()?).ok();
+        let json = |side| Some(alike.scenario(base, side).ok()?.to_value());
         Some([json(Side::A)?, json(Side::B)?])
     }
 
@@ -114,9 +114,9 @@ impl Config {
             Place::Queue => a.sysfs = b.sysfs.clone(),
             Place::Scenario(way) => {
                 let [_, b] = self.elsewhere(base)?;
-                let mut own = serde_json::to_value(self.settled(base, Side::A)?).ok()?;
+                let mut own = self.settled(base, Side::A)?.to_value();
                 set(&mut own, way, at(&b, way).cloned())?;
-                return serde_json::from_value(own).ok();
+                return Scenario::from_value(own).ok();
             }
         }
         config.settled(base, Side::A)
@@ -237,10 +237,10 @@ mod tests {
             let mut scenario = config.settled(&preset.base, Side::A).expect("it builds");
             for difference in &all {
                 if let Place::Scenario(way) = &difference.place {
-                    let mut json = serde_json::to_value(&scenario).expect("json");
+                    let mut json = scenario.to_value();
                     let [_, other] = config.elsewhere(&preset.base).expect("it builds");
                     set(&mut json, way, at(&other, way).cloned()).expect("there is such a place");
-                    scenario = serde_json::from_value(json).expect("a scenario");
+                    scenario = Scenario::from_value(json).expect("a scenario");
                 } else {
                     scenario = own.with_one(&preset.base, difference).expect("it builds");
                     if difference.place == Place::Queue {
