@@ -17,30 +17,31 @@ fn many(n: usize, one: &str, more: &str) -> String {
 
 /// Where all requests are, and who spins for what.
 pub fn sentence(scene: &Scene) -> String {
-    let mut at = [0usize; 8];
+    let mut at = [0usize; 9];
     for (_, request) in scene.live() {
         let place = match request.spot {
-            Spot::Submit(_) => continue,
-            Spot::Plug(_) => 0,
-            Spot::TagWait(_) => 1,
-            Spot::Ctx(_) => 2,
-            Spot::Hand(_) => 7,
-            Spot::Elevator(_) => 3,
-            Spot::DispatchList(_) => 4,
-            Spot::Device(_) => 5,
-            Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 6,
+            Spot::Submit(_) => 0,
+            Spot::Plug(_) => 1,
+            Spot::TagWait(_) => 2,
+            Spot::Ctx(_) => 3,
+            Spot::Elevator(_) => 4,
+            Spot::DispatchList(_) => 5,
+            Spot::Hand(_) => 6,
+            Spot::Device(_) => 7,
+            Spot::Completing(_) | Spot::Ring(_) | Spot::Done(_) => 8,
         };
         at[place] += 1;
     }
     let names = [
+        "being submitted",
         "in plugs",
         "waiting for a tag",
         "in ctx lists",
         "in the scheduler",
         "on dispatch lists",
+        "being dispatched",
         "with the device",
         "on the way back",
-        "being dispatched",
     ];
     let parts: Vec<String> = at
         .iter()
@@ -217,5 +218,30 @@ pub fn first_in(scene: &Scene, id: &BoxId) -> Option<RqId> {
         BoxId::Elevator(id) => first(Standing::Elevator(id)),
         BoxId::Device(id) => first(Standing::Device(id)),
         BoxId::FoldedCpus(_) | BoxId::FoldedHctxs | BoxId::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::player::Player;
+    use mqscope_core::cases::case;
+
+    #[test]
+    fn every_request_under_way_is_counted_at_one_place() {
+        let scenario = case("seed-000").expect("the case").sides().swap_remove(0).1;
+        let mut player = Player::new(scenario).expect("it can be played");
+        for at_ns in (100_000..1_000_000).step_by(37_313) {
+            player.seek(at_ns);
+            let said = sentence(player.scene());
+            let first = said.split('.').next().unwrap_or_default();
+            let number = |part: &str| -> usize {
+                let digits: String = part.chars().filter(char::is_ascii_digit).collect();
+                digits.parse().expect("a number")
+            };
+            let (all, parts) = first.split_once(':').expect("what there is");
+            assert_eq!(parts.split(',').map(number).sum::<usize>(), number(all), "{said}");
+            assert_eq!(number(all), player.scene().live_len());
+        }
     }
 }

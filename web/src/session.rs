@@ -489,7 +489,7 @@ impl Session {
             let event = p.recent_events().next_back()?;
             let t = p.topology();
             let (who, what) = (crate::narrate::actor(event, t), crate::narrate::sentence(event, t));
-            Some(format!("{}: {who} {what}", crate::words::moment(event.at_ns)))
+            Some(format!("{}, {who}: {what}", crate::words::moment(event.at_ns)))
         });
         self.said.set(words.flatten().unwrap_or_default());
     }

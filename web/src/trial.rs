@@ -84,6 +84,8 @@ pub struct Trials {
     trials: Vec<Trial>,
     /// How many have been given out.
     given: usize,
+    /// Rules change in the course of a run: the trials have the last ones from the start.
+    changes: bool,
 }
 
 impl Trials {
@@ -98,6 +100,7 @@ impl Trials {
             length_ns: ((length_ns as f64 * share) as u64).max(1),
             trials: all.map(|what| Trial { what, outcome: Outcome::Waiting }).collect(),
             given: 0,
+            changes: config.policies.iter().any(|p| !p.changes.is_empty()),
         }
     }
 
@@ -153,7 +156,10 @@ impl Trials {
     /// What is known so far, in a sentence or two.
     pub fn words(&self) -> String {
         let (done, all) = self.progress();
-        let said = format!("Each in the first {} of the run.", crate::words::span(self.length_ns as f64));
+        let mut said = format!("Each in the first {} of the run.", crate::words::span(self.length_ns as f64));
+        if self.changes {
+            said += " Rules that came on the way hold from the start here, so these are not the runs above.";
+        }
         if done < all {
             return format!("{done} of {all} runs are done. {said}");
         }

@@ -123,7 +123,7 @@ fn parted(parting: &Parting, topologies: [&Topology; 2]) -> (String, [String; 2]
 
 /// An event with its time and who did it.
 fn said(event: &Event, t: &Topology) -> String {
-    format!("{}: {} {}.", words::moment(event.at_ns), narrate::actor(event, t), narrate::sentence(event, t))
+    format!("{}, {}: {}.", words::moment(event.at_ns), narrate::actor(event, t), narrate::sentence(event, t))
 }
 
 /// A field of an event, and its value in each run.

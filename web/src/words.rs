@@ -142,8 +142,11 @@ pub fn exact_span(ns: u64) -> String {
     }
 }
 
-/// A text with a capital letter at its head.
+/// A text with a capital letter at its head, unless that is a name: `sda: it ...`.
 pub fn sentence_case(text: &str) -> String {
+    if text.split_whitespace().next().is_none_or(|first| first.ends_with(':')) {
+        return text.into();
+    }
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -120,7 +120,7 @@ fn Card(side: Side) -> impl IntoView {
     });
     let say = move |f: fn(&Report) -> f64, say: Say| {
         // Of no I/O there is nothing to say.
-        let any = |n: &&Arc<Numbers>| n.report.total.ios > 0 || !n.finished;
+        let any = |n: &&Arc<Numbers>| n.report.total.ios > 0;
         text(move || {
             numbers.read().as_ref().filter(any).map_or_else(|| String::from("–"), |n| say(f(&n.report)))
         })
