@@ -23,7 +23,7 @@ enum Place {
 
 /// `workload.jobs.0.hipri` as people read it.
 fn place_in_words(way: &[String]) -> String {
-    let kinds = ["workload", "jobs", "batches"];
+    let kinds = ["jobs", "batches"];
     let kind = way.len() > 2 && way[0] == "workload" && kinds.contains(&way[1].to_lowercase().as_str());
     let mut parts = way.iter().skip(usize::from(kind)).peekable();
     let mut words = String::new();
@@ -43,6 +43,8 @@ pub struct Difference {
     place: Place,
     /// Name of a knob, `queue`, or the place in the scenario in words.
     pub name: String,
+    /// What the rule does; empty for what is none.
+    pub help: &'static str,
     /// What A and B say.
     pub values: [String; 2],
 }
@@ -63,6 +65,7 @@ impl Config {
         let knob = |(a, b): (mqscope_core::kernel::KnobInfo, mqscope_core::kernel::KnobInfo)| Difference {
             place: Place::Knob,
             name: a.name.into(),
+            help: a.help,
             values: [a.value, b.value],
         };
         let mut all: Vec<_> = pairs.filter(|(a, b)| a.value != b.value).map(knob).collect();
@@ -72,6 +75,7 @@ impl Config {
             all.push(Difference {
                 place: Place::Queue,
                 name: String::from("queue"),
+                help: "",
                 values: queues.map(or_usual),
             });
         }
@@ -155,6 +159,7 @@ fn compare(way: &mut Vec<String>, a: Option<&Value>, b: Option<&Value>, out: &mu
             out.push(Difference {
                 place: Place::Scenario(way.clone()),
                 name: place_in_words(way),
+                help: "",
                 values: [text(a), text(b)],
             });
         }

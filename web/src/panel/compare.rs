@@ -50,11 +50,11 @@ fn Card(side: Side) -> impl IntoView {
     let other = session.numbers[side.other().index()];
     let on_stage = state(move || session.side.get() == side);
     let iops = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(f64::NAN, |n| n.report.total.iops);
+    let mixed = move || Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
     let against = text(move || {
         // Unequal stretches of a run are not compared, nor what is half of one policy and half of another.
         let share = |n: &Option<Arc<Numbers>>| n.as_ref().map_or(0.0, |n| n.share);
-        let mixed = Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
-        let level = !mixed && (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
+        let level = !mixed() && (share(&other.read()) - share(&numbers.read())).abs() < SHARE_APART;
         let change = words::change(iops(&other.read()), iops(&numbers.read())).filter(|_| level);
         change.filter(|_| side == Side::B).map(|t| format!("{t} against A")).unwrap_or_default()
     });
@@ -62,9 +62,8 @@ fn Card(side: Side) -> impl IntoView {
     let known = Memo::new(move |_| {
         let some =
             |n: &Option<Arc<Numbers>>| n.as_ref().is_some_and(|n| n.finished && n.report.total.ios > 0);
-        let mixed = Side::BOTH.into_iter().any(|side| session.changes_on_the_way(side));
         side == Side::B
-            && !mixed
+            && !mixed()
             && some(&numbers.read())
             && some(&other.read())
             && !session.differences().is_empty()

@@ -9,7 +9,6 @@ use crate::trial::{Figures, Outcome, Trial, Trials, What};
 use crate::words;
 use leptos::html::Details;
 use leptos::prelude::*;
-use mqscope_core::kernel::ROWS;
 
 const HEAD: &str = "<tr><th scope=col>Rule</th><th scope=col>A</th><th scope=col>B</th></tr>";
 const TRIED: &str = "<tr><th scope=col>Alone as in B</th>\
@@ -72,15 +71,10 @@ pub(super) fn Differ() -> impl IntoView {
     }
 }
 
-/// The knob of a difference, if it is about one: what it does.
-fn help(name: &str) -> &'static str {
-    ROWS[0].knobs.list().into_iter().find(|k| k.name == name).map_or("", |k| k.help)
-}
-
 /// A difference by its name and values.
 fn named(difference: &Difference) -> Vec<Cell> {
     let [a, b] = &difference.values;
-    let head = Cell { help: help(&difference.name), ..Cell::head(title(&difference.name)) };
+    let head = Cell { help: difference.help, ..Cell::head(title(&difference.name)) };
     vec![head, Cell::words(a.replace('-', " ")), Cell::words(b.replace('-', " "))]
 }
 
@@ -101,7 +95,7 @@ fn tried(trials: &Trials) -> Vec<Row> {
         let [a, b] = &difference.values;
         let about = match trial.outcome {
             Outcome::Ran(_) if !difference.is_rule() => String::from("No rule of the kernel."),
-            Outcome::Ran(_) if !trials.same(trial) => parts_of(help(&difference.name)).0,
+            Outcome::Ran(_) if !trials.same(trial) => parts_of(difference.help).0,
             _ => String::new(),
         };
         let note = format!("{} → {}. {about}", a.replace('-', " "), b.replace('-', " "));

@@ -201,17 +201,19 @@ impl Session {
         let (side, now) = (self.side.get_untracked(), self.frame.get_untracked().now_ns);
         let began = self.with_local(|l| {
             let late = |s: &Sweep| wall_ms() - s.last_ms > SWEEP_MS || s.began_ns.is_some_and(|at| now < at);
-            let on = |s: &&Sweep| s.what == what && s.side == side && !late(s);
+            let same = |s: &Sweep| s.what == what && s.side == side && s.began_ns.is_some() == from_now;
+            let on = |s: &&Sweep| same(s) && !late(s);
             l.sweep.as_ref().filter(on).map(|s| s.began_ns)
         });
         let last = self.config.with_untracked(|c| c.policy(side).changes.last().map(|c| c.at_ns));
         let Some(began) = began.flatten().filter(|began| !what.is_empty() && last == *began) else {
             return false;
         };
-        let Some(began) = began.filter(|_| from_now) else { return began.is_none() && !from_now };
-        self.with_player_mut(|p| p.seek(began));
-        self.with_local(|l| l.stepped = false);
-        self.publish();
+        if let Some(began) = began {
+            self.with_player_mut(|p| p.seek(began));
+            self.with_local(|l| l.stepped = false);
+            self.publish();
+        }
         true
     }
 
